@@ -1,0 +1,20 @@
+# What is built. Backends are additive and `local` is always there; each defaults to ON where what it needs is found.
+
+# MPI is used through its C interface, from C++; the C++ bindings that MPI-3 removed stay out.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+
+option(COBRE_COMM_MPI "Build ferrompi and the mpi backend" ${MPI_CXX_FOUND})
+option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
+option(COBRE_COMM_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+set(COBRE_COMM_SANITIZE "" CACHE STRING "Sanitizers for the whole build, such as address,undefined or thread")
+
+if(COBRE_COMM_MPI AND NOT MPI_CXX_FOUND)
+  message(FATAL_ERROR "COBRE_COMM_MPI is ON, but no MPI was found: install libopenmpi-dev or libmpich-dev, "
+    "point MPI_CXX_COMPILER at its compiler wrapper, or switch COBRE_COMM_MPI off")
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()

@@ -1,0 +1,33 @@
+# How every target of the tree is compiled.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+find_package(Threads REQUIRED)
+
+add_library(cobre_compile_options INTERFACE)
+target_compile_options(cobre_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  $<$<BOOL:${COBRE_COMM_WERROR}>:-Werror>
+  # The bits of a reduction must not depend on whether a compiler fused a multiplication into an addition.
+  -ffp-contract=off)
+if(COBRE_COMM_SANITIZE)
+  target_compile_options(cobre_compile_options INTERFACE
+    -fsanitize=${COBRE_COMM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(cobre_compile_options INTERFACE -fsanitize=${COBRE_COMM_SANITIZE})
+endif()
+
+# One library of the product: cobre_add_library(<target> ALIAS <namespace::name> SOURCES <files…>)
+function(cobre_add_library target)
+  cmake_parse_arguments(arg "" "ALIAS" "SOURCES" ${ARGN})
+  add_library(${target} ${arg_SOURCES})
+  add_library(${arg_ALIAS} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cobre_compile_options>)
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endfunction()
