@@ -12,6 +12,7 @@ function(cobre_test_target name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE cobre_compile_options ${arg_LIBRARIES} GTest::gtest Threads::Threads)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what is tested is optimised; the tests need not be
   target_precompile_headers(${name} PRIVATE
     <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
 endfunction()
