@@ -160,13 +160,17 @@ T combined(ReduceOp op, T a, T b) {
 
 /// The low-bit-first binomial tree, step by step as the contract words it: rank i merges into i & (i - 1).
 template <class T, class F>
-T merged(std::vector<T> values, F&& combine) {
+T merge_in_place(std::span<T> values, F&& combine) {
   for (std::size_t bit = 1; bit < values.size(); bit *= 2) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if ((i & bit) != 0 && (i & (bit - 1)) == 0) values[i & (i - 1)] = combine(values[i & (i - 1)], values[i]);
     }
   }
   return values[0];
+}
+template <class T, class F>
+T merged(std::vector<T> values, F&& combine) {
+  return merge_in_place(std::span<T>(values), combine);
 }
 
 /// What an allreduce over `size` ranks must give for the contributions of `salt`.
@@ -175,10 +179,10 @@ std::vector<T> expected_reduction(ReduceOp op, std::size_t size, std::size_t cou
   std::vector<std::vector<T>> inputs;
   for (std::size_t rank = 0; rank < size; ++rank) inputs.push_back(contribution<T>(rank, count, salt));
   std::vector<T> result(count);
+  std::vector<T> column(size);
   for (std::size_t i = 0; i < count; ++i) {
-    std::vector<T> column;
-    for (const auto& input : inputs) column.push_back(input[i]);
-    result[i] = merged(column, [op](T a, T b) { return combined(op, a, b); });
+    for (std::size_t rank = 0; rank < size; ++rank) column[rank] = inputs[rank][i];
+    result[i] = merge_in_place(std::span<T>(column), [op](T a, T b) { return combined(op, a, b); });
   }
   return result;
 }
