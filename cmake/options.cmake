@@ -5,6 +5,8 @@ set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 
 option(COBRE_COMM_MPI "Build ferrompi and the mpi backend" ${MPI_CXX_FOUND})
+option(COBRE_COMM_TCP "Build the tcp backend" OFF)
+option(COBRE_COMM_SHM "Build the shm backend" OFF)
 option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
@@ -15,6 +17,12 @@ if(COBRE_COMM_MPI AND NOT MPI_CXX_FOUND)
   message(FATAL_ERROR "COBRE_COMM_MPI is ON, but no MPI was found: install libopenmpi-dev or libmpich-dev, "
     "point MPI_CXX_COMPILER at its compiler wrapper, or switch COBRE_COMM_MPI off")
 endif()
+
+foreach(backend IN ITEMS TCP SHM)
+  if(COBRE_COMM_${backend})
+    message(FATAL_ERROR "COBRE_COMM_${backend} is ON, but this version does not have that backend yet")
+  endif()
+endforeach()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
