@@ -110,5 +110,18 @@ class Files(Tree):
             self.refuses({"cmake/a.cmake": f"set(x /{place}/someone/x)\n"}, "cmake/a.cmake:1", "only one machine has")
 
 
+class Links(Tree):
+    check = "check-links"
+
+    def test_links_between_pages_and_to_headings_are_accepted(self):
+        self.accepts({"README.md": "[a](docs/a.md#two-words) [b](https://example.org/x)\n", "docs/a.md": "## Two words\n[r](../README.md)\n"})
+
+    def test_a_link_to_a_missing_page_is_refused(self):
+        self.refuses({"README.md": "\nsee [a](docs/a.md)\n"}, "README.md:2", "leads nowhere: docs/a.md")
+
+    def test_a_link_to_a_missing_heading_is_refused(self):
+        self.refuses({"README.md": "# One\n[a](#two)\n"}, "README.md:2", "leads nowhere: #two")
+
+
 if __name__ == "__main__":
     unittest.main()
