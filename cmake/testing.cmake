@@ -24,11 +24,16 @@ endfunction()
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
+add_library(cobre_test_options INTERFACE)
+target_link_libraries(cobre_test_options INTERFACE cobre_compile_options GTest::gtest Threads::Threads)
+# What is tested is optimised; the tests need not be.
+target_compile_options(cobre_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
+
 # Built once and borrowed by all test programs: GoogleTest and the standard headers are most of what a test parses.
 # An executable like its borrowers, because position-independent code for a library is compiled differently.
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp CONTENT "int main() {}\n")
 add_executable(cobre_test_headers ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp)
-target_link_libraries(cobre_test_headers PRIVATE cobre_compile_options GTest::gtest Threads::Threads)
+target_link_libraries(cobre_test_headers PRIVATE cobre_test_options)
 target_precompile_headers(cobre_test_headers PRIVATE
   <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
 
@@ -40,7 +45,7 @@ function(cobre_test_target name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${cobre_test_extras})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE cobre_compile_options ${arg_LIBRARIES} GTest::gtest Threads::Threads)
+  target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
   target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
 endfunction()
 
