@@ -46,6 +46,8 @@ endfunction()
 
 if(TARGET ferrompi)
   # Applications call MPI themselves, through the templates of ferrompi: they need the same MPI that it was built with.
+  find_program(COBRE_COMM_MPI_WRAPPER ${MPI_CXX_COMPILER} REQUIRED)  # a preset gives its name, the package needs its path
+  mark_as_advanced(COBRE_COMM_MPI_WRAPPER)
   list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND "-I" OUTPUT_VARIABLE cobre_mpi_cflags)
   list(JOIN cobre_mpi_cflags " " cobre_mpi_cflags)
   list(JOIN MPI_CXX_LIBRARIES " " cobre_mpi_libs)
