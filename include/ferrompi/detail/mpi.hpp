@@ -27,3 +27,14 @@
 #define FERROMPI_THREAD_CHECKS 1
 #endif
 #endif
+
+namespace ferrompi::detail {
+
+// Open MPI answers an empty value with MPI_ERR_INFO_VALUE.
+#if defined(OPEN_MPI)
+inline constexpr bool info_values_may_be_empty = false;
+#else
+inline constexpr bool info_values_may_be_empty = true;
+#endif
+
+}  // namespace ferrompi::detail
