@@ -12,6 +12,7 @@
 namespace ferrompi {
 
 class Info;
+class TopologyInfo;
 
 /// Move-only, because copying one is a collective operation: that is spelled `duplicate()`. A moved-from communicator
 /// refuses every operation with ErrorClass::Comm.
@@ -34,6 +35,9 @@ class [[nodiscard]] Communicator {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] MPI_Comm native() const noexcept { return native_; }
+
+  /// Collective. Who runs where, on which MPI, in which Slurm job; include <ferrompi/topology.hpp> to use it.
+  [[nodiscard]] TopologyInfo topology() const;
 
  private:
   Communicator(MPI_Comm native, bool owned, const char* operation);
