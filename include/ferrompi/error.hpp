@@ -27,6 +27,8 @@ class MpiError : public Error {
  public:
   /// From a return code of MPI; asks the library for class and text.
   MpiError(std::string operation, int code);
+  /// The same, saying more closely what failed, such as one request among many.
+  MpiError(std::string operation, int code, const std::string& context);
   /// Found before MPI was called.
   MpiError(std::string operation, ErrorClass error_class, const std::string& message);
 

@@ -85,6 +85,9 @@ MpiError::MpiError(std::string operation, ErrorClass error_class, int code, cons
 MpiError::MpiError(std::string operation, int code)
     : MpiError(std::move(operation), class_of(code), code, message_of(code)) {}
 
+MpiError::MpiError(std::string operation, int code, const std::string& context)
+    : MpiError(std::move(operation), class_of(code), code, detail::text_of(context, ": ", message_of(code))) {}
+
 MpiError::MpiError(std::string operation, ErrorClass error_class, const std::string& message)
     : MpiError(std::move(operation), error_class, to_mpi(error_class), message) {}
 

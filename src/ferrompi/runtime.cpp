@@ -4,8 +4,6 @@
 
 #include "ferrompi/text.hpp"
 
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <ostream>
 #include <thread>
@@ -30,13 +28,13 @@ std::ostream& operator<<(std::ostream& out, ThreadLevel level) {
 namespace detail {
 
 std::atomic<bool> mpi_is_up{false};
+int largest_tag = 32767;  // what the standard guarantees
 
 namespace {
 
 struct Runtime {
-  std::mutex mutex;  // guards the lists; attaching takes it too
-  std::vector<MPI_Datatype> types;
-  std::vector<MPI_Op> ops;
+  std::mutex mutex;  // guards the list; attaching takes it too
+  std::vector<std::function<void()>> at_finalize;
   // Written before mpi_is_up becomes true, with release order, and read after it was seen true.
   ThreadLevel level = ThreadLevel::Single;
   std::thread::id main_thread;
@@ -55,10 +53,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   auto& state = runtime();
   mpi_is_up.store(false, std::memory_order_relaxed);
   const std::lock_guard lock(state.mutex);
-  for (auto& op : state.ops) MPI_Op_free(&op);
-  for (auto& type : state.types) MPI_Type_free(&type);
-  state.ops.clear();
-  state.types.clear();
+  for (; !state.at_finalize.empty(); state.at_finalize.pop_back()) state.at_finalize.back()();
   return MPI_SUCCESS;
 }
 
@@ -93,6 +88,11 @@ void attach(const char* operation) {
   state.level = level_from_mpi(level);
   if (main != 0) state.main_thread = std::this_thread::get_id();
 
+  int* tag = nullptr;
+  int known = 0;
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag, &known), operation);
+  if (known != 0) largest_tag = *tag;
+
   int key = MPI_KEYVAL_INVALID;
   check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr), operation);
   check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), operation);
@@ -112,49 +112,33 @@ void throw_not_running(const char* operation) {
                                 : "MPI is not running: keep the object that Mpi::init() returns alive");
 }
 
-#if FERROMPI_THREAD_CHECKS
-CallGuard::CallGuard(const char* operation) : serialized_(false) {
+bool enter_call(const char* operation) {
   auto& state = runtime();
-  if (state.level == ThreadLevel::Multiple) return;
+  if (state.level == ThreadLevel::Multiple) return false;
   if (state.level == ThreadLevel::Serialized) {
-    // Acquire and release make a hand-over between threads that is correct in the program also correct here.
+    // Acquire pairs with the release below: a hand-over between threads that is right in the program is right here.
     if (state.in_call.exchange(true, std::memory_order_acquire)) {
       throw MpiError(operation, ErrorClass::Other,
                      "two threads are inside MPI at once, which ThreadLevel::Serialized forbids: use "
                      "Mpi::init_thread(ThreadLevel::Multiple) or a lock");
     }
-    serialized_ = true;
-    return;
+    return true;
   }
   if (state.main_thread != std::thread::id() && state.main_thread != std::this_thread::get_id()) {
     throw MpiError(operation, ErrorClass::Other,
                    text_of("called from a thread other than the one that initialised MPI, which ThreadLevel::",
                            to_string(state.level), " forbids: use Mpi::init_thread(ThreadLevel::Multiple)"));
   }
+  return false;
 }
 
-CallGuard::~CallGuard() {
-  if (serialized_) runtime().in_call.store(false, std::memory_order_release);
-}
-#endif
-
-void abort_while_unwinding(const char* what, MPI_Comm comm) noexcept {
-  int rank = -1;
-  MPI_Comm_rank(comm, &rank);
-  std::fprintf(stderr, "ferrompi: rank %d: %s is destroyed by an exception; ending the job\n", rank, what);
-  std::fflush(stderr);
-  MPI_Abort(comm, EXIT_FAILURE);
-  std::abort();
+void leave_call() noexcept {
+  runtime().in_call.store(false, std::memory_order_release);
 }
 
-void free_type_at_finalize(MPI_Datatype type) {
+void run_at_finalize(std::function<void()> action) {
   const std::lock_guard lock(runtime().mutex);
-  runtime().types.push_back(type);
-}
-
-void free_op_at_finalize(MPI_Op op) {
-  const std::lock_guard lock(runtime().mutex);
-  runtime().ops.push_back(op);
+  runtime().at_finalize.push_back(std::move(action));
 }
 
 }  // namespace detail

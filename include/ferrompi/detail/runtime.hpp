@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 
 namespace ferrompi::detail {
 
@@ -13,6 +14,9 @@ namespace ferrompi::detail {
 // itself requires that a thread which uses MPI was synchronised with the one that initialised it, and a use that
 // races with finalize is an error in the program that this flag reports on a best-effort basis.
 extern std::atomic<bool> mpi_is_up;
+
+/// The largest tag that this MPI library accepts; written before `mpi_is_up`.
+extern int largest_tag;
 
 /// Between MPI_Init and MPI_Finalize, whoever called them.
 [[nodiscard]] bool mpi_is_usable() noexcept;
@@ -26,7 +30,15 @@ void attach(const char* operation);
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_not_running(const char* operation);
 
-inline void require_running([[maybe_unused]] const char* operation) {
+/// Throws when the calling thread breaks the rule of the granted thread level. True means: call `leave_call` after.
+[[nodiscard]] bool enter_call(const char* operation);
+void leave_call() noexcept;
+
+// What depends on a compile-time switch lives in a namespace named after it, so that files compiled with different
+// switches may be linked into one program.
+inline namespace FERROMPI_VARIANT {
+
+FERROMPI_INLINE void require_running([[maybe_unused]] const char* operation) {
 #if FERROMPI_CHECKS
   if (!mpi_is_up.load(std::memory_order_relaxed)) [[unlikely]] {
     throw_not_running(operation);
@@ -35,23 +47,27 @@ inline void require_running([[maybe_unused]] const char* operation) {
 }
 
 #if FERROMPI_THREAD_CHECKS
-/// Held around every MPI call: throws when the calling thread breaks the rule of the granted thread level.
+/// Held around every MPI call.
 class CallGuard {
  public:
-  explicit CallGuard(const char* operation);
-  ~CallGuard();
+  explicit CallGuard(const char* operation) : entered_(enter_call(operation)) {}
+  ~CallGuard() {
+    if (entered_) leave_call();
+  }
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
 
  private:
-  bool serialized_;
+  bool entered_;
 };
 #else
 class CallGuard {
  public:
-  explicit CallGuard(const char*) noexcept {}
+  FERROMPI_INLINE explicit CallGuard(const char*) noexcept {}
 };
 #endif
+
+}  // namespace FERROMPI_VARIANT
 
 /// Tells a destructor whether it runs because of an exception that was thrown after its object was made. Copying or
 /// moving the owner makes a new object, so the count is taken anew.
@@ -70,8 +86,7 @@ class UnwindingDetector {
 /// stderr and ends the job, because the other ranks would wait for ever. `what` names the object, such as "an Mpi".
 [[noreturn]] void abort_while_unwinding(const char* what, MPI_Comm comm) noexcept;
 
-/// Frees the handle at the start of MPI_Finalize.
-void free_type_at_finalize(MPI_Datatype type);
-void free_op_at_finalize(MPI_Op op);
+/// Runs `action` at the start of MPI_Finalize, the latest first: to free what must not outlive MPI.
+void run_at_finalize(std::function<void()> action);
 
 }  // namespace ferrompi::detail
