@@ -10,3 +10,4 @@
 #include <ferrompi/request_set.hpp>
 #include <ferrompi/slurm.hpp>
 #include <ferrompi/topology.hpp>
+#include <ferrompi/window.hpp>

@@ -1,7 +1,7 @@
 #include "comm/backends/mpi/canonical.hpp"
 
 #include <cobre/comm/detail/blocks.hpp>
-#include <ferrompi/collectives.hpp>
+#include <ferrompi/communicator.hpp>
 
 #include <algorithm>
 #include <cstring>

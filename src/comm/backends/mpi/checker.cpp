@@ -1,7 +1,6 @@
 #include "comm/backends/mpi/checker.hpp"
 
 #include <cobre/comm/errors.hpp>
-#include <ferrompi/p2p.hpp>
 #include <ferrompi/request.hpp>
 
 #include <fmt/format.h>

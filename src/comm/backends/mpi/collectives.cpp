@@ -1,7 +1,7 @@
 // The collectives: after the checks above the gate, one call of MPI.
 
 #include <cobre/comm/mpi.hpp>
-#include <ferrompi/collectives.hpp>
+#include <ferrompi/communicator.hpp>
 
 #include <complex>
 
@@ -27,6 +27,9 @@ void perform(const MpiState& state, const detail::OperationRecord& record, Body&
   if (!state.broken.empty()) [[unlikely]] {
     throw InvalidCommunicator(state.where(to_string(record.operation)), state.broken);
   }
+  if (!ferrompi::Mpi::is_running()) [[unlikely]] {
+    throw InvalidCommunicator(state.where(to_string(record.operation)), "MPI was finalized");
+  }
   try {
     if (state.checker) state.checker->compare(record);
     body();
@@ -39,7 +42,7 @@ void perform(const MpiState& state, const detail::OperationRecord& record, Body&
   }
 }
 
-void allreduce(const MpiState& state, const detail::AllreduceCall& call) {
+void reduce_as_mpi_does(const MpiState& state, const detail::AllreduceCall& call) {
   core::with_element_type(call.type, [&]<class T>() {
     const std::span<T> recv(static_cast<T*>(call.recv), call.count);
     if (call.in_place()) {
@@ -71,7 +74,7 @@ void FerrompiBackend::execute(const detail::OperationRecord& record, const detai
     if (call.custom != nullptr || call.reproducible == Reproducible::Yes) {
       mpi::canonical_allreduce(*state_, call);
     } else {
-      allreduce(*state_, call);
+      reduce_as_mpi_does(*state_, call);
     }
   });
   if (call.thrown != nullptr && *call.thrown) state_->broken = "a callable threw in allreduce";

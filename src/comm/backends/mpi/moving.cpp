@@ -1,6 +1,6 @@
 #include "comm/backends/mpi/moving.hpp"
 
-#include <ferrompi/collectives.hpp>
+#include <ferrompi/communicator.hpp>
 
 #include "comm/backends/mpi/state.hpp"
 

@@ -1,7 +1,7 @@
 // Regions: the leader's segment of a shared window, which the other ranks of the node map with none of their own.
 
 #include <cobre/comm/mpi.hpp>
-#include <ferrompi/collectives.hpp>
+#include <ferrompi/communicator.hpp>
 #include <ferrompi/window.hpp>
 
 #include <fmt/format.h>
