@@ -86,8 +86,9 @@ void sequence_cases(Suite<C>& suite, RandomOperations random_operations) {
     }
   });
 
-  group.add("RandomOperationsKeepEveryChecksum",
-            [random_operations](const C& comm) { run_random_operations(comm, random_operations, 20261115); });
+  group.add("RandomOperationsKeepEveryChecksum", [random_operations](const C& comm) {
+    run_random_operations(comm, random_operations(comm.size()), 20261115);
+  });
 }
 
 }  // namespace conformance
