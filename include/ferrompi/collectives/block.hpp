@@ -22,7 +22,7 @@ struct BlockArgs {
 struct BlockOperation : CollectiveTraits {
   using Args = BlockArgs;
   static constexpr unsigned buffers = 0b11;
-  static constexpr bool persistent_is_right = !FERROMPI_MPICH_RESTARTS_WRONGLY;
+  static constexpr bool persistent_is_right = !restarts_wrongly;
 
   static constexpr bool counts_are_large(const Args& args) { return blocks_exceed_int(args.count, args.group.size); }
   static constexpr bool must_shrink(const Args& args) { return !has_large_counts && counts_are_large(args); }

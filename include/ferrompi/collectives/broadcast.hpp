@@ -17,7 +17,7 @@ struct Broadcast : CollectiveTraits {
     MPI_Comm comm;
   };
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Bcast, bcast);
-  static constexpr bool persistent_is_right = !FERROMPI_MPICH_RESTARTS_WRONGLY;
+  static constexpr bool persistent_is_right = !restarts_wrongly;
   static constexpr unsigned buffers = 0b1;
   static constexpr std::size_t one_buffer_arity = 2;
 

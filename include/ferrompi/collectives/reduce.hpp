@@ -3,6 +3,9 @@
 
 #include <ferrompi/detail/reduce.hpp>
 
+#include <algorithm>
+#include <memory>
+
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
 
@@ -58,6 +61,13 @@ struct Reduce : ElementwiseReduction<Reduce> {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
+    if constexpr (is_blocking<Form> && reduces_in_place_wrongly) {
+      if (group.rank == root && root != 0) {
+        const auto copy = std::make_unique_for_overwrite<element_t<B>[]>(elements.size());
+        std::copy(elements.begin(), elements.end(), copy.get());
+        return run(form, group, std::span(copy.get(), elements.size()), elements, std::forward<O>(op), root);
+      }
+    }
     const void* send = group.rank == root ? MPI_IN_PLACE : elements.data();
     return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, group},
                                         std::forward<O>(op));

@@ -84,20 +84,57 @@ struct ReduceScatter : CollectiveTraits {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     if (FERROMPI_CHECKS) check_counts(form.operation, group, integers_of(counts), elements.size());
+    if constexpr (scatters_in_place_wrongly) {
+      // Every rank knows all counts, so every rank decides alike.
+      if (parts_overlap_front(integers_of(counts)) && !needs_whole<element_t<B>, O>(elements.size())) {
+        return scatter_aside<element_t<B>>(form, checks, {elements.data(), elements.data(), elements.size(), 0, group},
+                                           counts, std::forward<O>(op));
+      }
+    }
     return scatter<element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group}, counts,
                                  std::forward<O>(op));
   }
 
  private:
+  // Whether a vector of this length cannot be counted by the library, or by a function of ours that it calls.
+  template <class T, class O>
+  static constexpr bool needs_whole(std::size_t length) {
+    constexpr bool native = is_reduce_op<O> && reduces_natively<T>;
+    return (!has_large_counts || !native) && exceeds_int(length);
+  }
+
+  // Whether some rank's part lies less than its own length from the front.
+  static bool parts_overlap_front(const Integers& counts) {
+    std::int64_t before = 0;
+    for (std::size_t r = 0; r < counts.size; ++r) {
+      if (before > 0 && before < at(counts, r)) return true;
+      before += at(counts, r);
+    }
+    return false;
+  }
+
+  // In place for the caller, but not for MPI: the part is received elsewhere and copied to the front at the end.
+  template <class T, class Form, class C, class O>
+  static auto scatter_aside(Form& form, const Checks& checks, ReduceArgs args, const C& counts, O&& op) {
+    const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(args.group.rank)));
+    const std::shared_ptr<T[]> aside = std::make_shared_for_overwrite<T[]>(own);
+    auto to_front = [aside, own, front = static_cast<T*>(args.recv)] { std::copy_n(aside.get(), own, front); };
+    args.recv = aside.get();
+    if constexpr (is_blocking<Form>) {
+      scatter<T>(form, checks, args, counts, std::forward<O>(op));
+      to_front();
+    } else {
+      ensure(form.hold).finish = std::move(to_front);
+      return scatter<T>(form, checks, args, counts, std::forward<O>(op));
+    }
+  }
+
   // `args.count` is the length of the whole vector.
   template <class T, class Form, class C, class O>
   FERROMPI_INLINE static auto scatter(Form& form, const Checks& checks, const ReduceArgs& args, const C& counts,
                                       O&& op) {
-    constexpr bool native = is_reduce_op<O> && reduces_natively<T>;
-    if constexpr (!has_large_counts || !native) {
-      if (exceeds_int(args.count)) [[unlikely]] {
-        return scatter_large<T>(form, checks, args, integers_of(counts), std::forward<O>(op));
-      }
+    if (needs_whole<T, O>(args.count)) [[unlikely]] {
+      return scatter_large<T>(form, checks, args, integers_of(counts), std::forward<O>(op));
     }
     // Displacements are not part of this operation: the counts stand in for them.
     return with_layout(form, args.group, counts, counts, [&](const Layout& layout) {

@@ -109,11 +109,29 @@ inline constexpr bool info_values_may_be_empty = true;
   static constexpr auto persistent = &MPI_##Persistent;                  \
   FERROMPI_LARGE_MESSAGE(Blocking, Nonblocking, Persistent)
 
+namespace ferrompi::detail {
+
 // MPICH builds persistent collectives from schedules that keep state from their construction. Measured on 4.0.2 with
 // changed data: gather is wrong from the first start, scatter and allgather from the second, and broadcast from the
 // second when it is large enough to use scatter and allgather. They run over the nonblocking call there.
 #if defined(MPICH_VERSION)
-#define FERROMPI_MPICH_RESTARTS_WRONGLY true
+inline constexpr bool restarts_wrongly = true;
 #else
-#define FERROMPI_MPICH_RESTARTS_WRONGLY false
+inline constexpr bool restarts_wrongly = false;
 #endif
+
+// MPICH before 4.2 reads MPI_IN_PLACE as an address in MPI_Reduce when the root is not rank 0 (its issue 6540).
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
+inline constexpr bool reduces_in_place_wrongly = true;
+#else
+inline constexpr bool reduces_in_place_wrongly = false;
+#endif
+
+// MPICH's MPI_Reduce_scatter in place moves a rank's part to the front with memcpy, and aborts if the two overlap.
+#if defined(MPICH_VERSION)
+inline constexpr bool scatters_in_place_wrongly = true;
+#else
+inline constexpr bool scatters_in_place_wrongly = false;
+#endif
+
+}  // namespace ferrompi::detail
