@@ -22,6 +22,7 @@ struct Scan : ElementwiseReduction<Scan> {
 /// Rank r gets the reduction over ranks 0 to r-1. On rank 0 `recv` stays as it was, and the value forms give `T{}`.
 struct Exscan : ElementwiseReduction<Exscan> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Exscan, exscan);
+  static constexpr bool leaves_first_rank_alone = true;
 
   template <class T>
   static void adjust(Nonblocking& form, const Group& group, T& value) {

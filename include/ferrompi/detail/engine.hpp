@@ -132,7 +132,16 @@ template <class Op, class Form, class... Tail>
 template <class Op, class Form, class... Tail>
 FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
   if (Op::must_shrink(args)) [[unlikely]] {
-    return launch_shrunk<Op>(form, args, tail...);
+    if constexpr (is_blocking<Form>) {
+      // Copies that are made here: handing the originals to a function would give them addresses, and the compiler
+      // would store them to memory on the way to the call that everybody makes.
+      auto cold_args = args;
+      auto cold_form = form;
+      __asm__("" : "+m"(cold_args), "+m"(cold_form));
+      return launch_shrunk<Op>(cold_form, cold_args, tail...);
+    } else {
+      return launch_shrunk<Op>(form, args);
+    }
   }
   return form.template issue<Op>(args, tail...);
 }

@@ -69,6 +69,7 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
 /// An element-by-element reduction: `Self` adds the MPI functions.
 template <class Self>
 struct ElementwiseReduction : CollectiveTraits {
+  static constexpr bool leaves_first_rank_alone = false;
   using Args = ReduceArgs;
   static constexpr unsigned buffers = 0b11;
   static constexpr std::size_t one_buffer_arity = 2;
@@ -121,7 +122,8 @@ struct ElementwiseReduction : CollectiveTraits {
   /// One value in, one value out.
   template <Value T, class O>
   FERROMPI_INLINE static T run(const Blocking& form, const Group& group, const T& value, O&& op) {
-    T result{};
+    T result;  // MPI writes it, but for a rank that nothing comes before
+    if constexpr (Self::leaves_first_rank_alone) result = T{};
     run(form, group, std::span<const T, 1>(&value, 1), std::span<T, 1>(&result, 1), std::forward<O>(op));
     return result;
   }
