@@ -7,6 +7,8 @@
 #include <ferrompi/detail/exchange.hpp>
 #include <ferrompi/detail/with_layout.hpp>
 
+#include <array>
+
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
 
