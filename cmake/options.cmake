@@ -18,6 +18,9 @@ if(COBRE_COMM_MPI AND NOT MPI_CXX_FOUND)
     "point MPI_CXX_COMPILER at its compiler wrapper, or switch COBRE_COMM_MPI off")
 endif()
 
+# What <cobre/comm/config.hpp> says.
+set(COBRE_COMM_HAS_MPI ${COBRE_COMM_MPI})
+
 foreach(backend IN ITEMS TCP SHM)
   if(COBRE_COMM_${backend})
     message(FATAL_ERROR "COBRE_COMM_${backend} is ON, but this version does not have that backend yet")

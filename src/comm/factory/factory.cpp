@@ -11,7 +11,12 @@ CommBackend create_communicator() {
 CommBackend create_communicator(BackendKind kind) {
   if (kind == BackendKind::Auto) kind = factory::detect_backend();
   factory::require_available(kind);
-  return CommBackend(LocalBackend());
+  switch (kind) {
+#ifdef COBRE_COMM_HAS_MPI
+    case BackendKind::Mpi: return CommBackend(FerrompiBackend::init());
+#endif
+    default: return CommBackend(LocalBackend());
+  }
 }
 
 }  // namespace cobre::comm
