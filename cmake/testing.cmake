@@ -2,37 +2,68 @@
 #
 #   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …])            a GoogleTest program, one CTest entry a test
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
+#
+# CONTRIBUTING.md says what the labels mean. A configuration that is about one kind of test builds no other:
+
+set(COBRE_COMM_TEST_LABELS "" CACHE STRING "Build only the tests that carry one of these labels; empty for all")
+
+function(cobre_test_is_wanted out)
+  set(wanted TRUE)
+  if(COBRE_COMM_TEST_LABELS)
+    set(common ${ARGN})
+    list(TRANSFORM COBRE_COMM_TEST_LABELS REPLACE "(.+)" "^\\1$" OUTPUT_VARIABLE patterns)
+    list(JOIN patterns "|" pattern)
+    list(FILTER common INCLUDE REGEX "${pattern}")
+    if(NOT common)
+      set(wanted FALSE)
+    endif()
+  endif()
+  set(${out} ${wanted} PARENT_SCOPE)
+endfunction()
 
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
+add_library(cobre_test_options INTERFACE)
+target_link_libraries(cobre_test_options INTERFACE cobre_compile_options GTest::gtest Threads::Threads)
+# What is tested is optimised; the tests need not be.
+target_compile_options(cobre_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
+
 # Built once and borrowed by all test programs: GoogleTest and the standard headers are most of what a test parses.
+# An executable like its borrowers, because position-independent code for a library is compiled differently.
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp CONTENT "int main() {}\n")
+add_executable(cobre_test_headers ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp)
+target_link_libraries(cobre_test_headers PRIVATE cobre_test_options)
+target_precompile_headers(cobre_test_headers PRIVATE
+  <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+
+if(COBRE_COMM_MPI AND COBRE_COMM_SANITIZE MATCHES "address")
+  set(cobre_test_extras ${PROJECT_SOURCE_DIR}/tests/sanitizers/mpi_leaks.cpp)
+endif()
+
 function(cobre_test_target name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} ${cobre_test_extras})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE cobre_compile_options ${arg_LIBRARIES} GTest::gtest Threads::Threads)
-  target_precompile_headers(${name} PRIVATE
-    <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+  target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
+  target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
 endfunction()
 
 function(cobre_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
-  cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
+  cobre_test_is_wanted(wanted ${arg_LABELS})
+  if(wanted)
+    cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
+  endif()
 endfunction()
 
-# Launchers differ only in how they are told that ranks may outnumber cores and that root is welcome.
-function(cobre_mpi_launch_command out ranks)
-  set(flags)
-  if(MPI_CXX_LIBRARY_VERSION_STRING MATCHES "Open MPI")
-    set(flags --allow-run-as-root --oversubscribe --bind-to none)
-  endif()
-  set(${out} ${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
-endfunction()
 
 function(cobre_run_under_mpi test)
   cmake_parse_arguments(arg "" "NAME" "RANKS;LABELS;ARGS" ${ARGN})
+  if(COBRE_COMM_TEST_LABELS AND NOT TARGET ${test})
+    return()
+  endif()
   if(NOT arg_NAME)
     set(arg_NAME ${test})
   endif()
@@ -51,6 +82,9 @@ endfunction()
 
 function(cobre_add_mpi_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
-  cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
-  cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
+  cobre_test_is_wanted(wanted mpi ${arg_LABELS})
+  if(wanted)
+    cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+    cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
+  endif()
 endfunction()

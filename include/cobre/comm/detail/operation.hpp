@@ -26,7 +26,7 @@ enum class Operation : std::uint8_t { Barrier, Broadcast, Allreduce, Allgatherv,
 inline constexpr std::uint8_t no_reduction = 0xff;
 inline constexpr std::uint8_t callable_reduction = 0xfe;
 
-/// Everything on which the ranks of a collective must agree. 40 bytes, no padding: peers exchange it as it is.
+/// Everything on which the ranks of a collective must agree. 32 bytes, no padding: peers exchange it as it is.
 struct OperationRecord {
   Operation operation = Operation::Barrier;
   std::uint8_t reduction = no_reduction;  // a ReduceOp, callable_reduction or no_reduction

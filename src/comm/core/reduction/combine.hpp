@@ -46,7 +46,7 @@ using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 template <bool Lower, class T>
 T choose_zero(T a, T b) {
   if constexpr (std::is_same_v<T, long double>) {
-    return __builtin_signbit(a) == Lower ? a : b;
+    return (__builtin_signbit(a) != 0) == Lower ? a : b;
   } else {
     const auto x = __builtin_bit_cast(BitsOf<T>, a);
     const auto y = __builtin_bit_cast(BitsOf<T>, b);
