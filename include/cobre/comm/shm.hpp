@@ -65,8 +65,8 @@ struct ShmConfig {
   std::size_t rank = 0;
   std::size_t size = 1;
 
-  std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come
-  std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever
+  std::chrono::milliseconds connect_timeout{30000};   // for all ranks to come
+  std::chrono::milliseconds timeout{0};               // of one collective; 0 waits for ever
   std::size_t segment_bytes = std::size_t{64} << 20;  // the most that the group's buffers may take, all ranks together
   SingleCopy single_copy = SingleCopy::Auto;
   bool widen_ptrace = false;  // let every process of this user read this one (PR_SET_PTRACER), where Yama forbids it
@@ -95,7 +95,9 @@ class ShmRegion {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const noexcept { return {static_cast<const T*>(block_.readable()), count_}; }
+  [[nodiscard]] std::span<const T> as_span() const noexcept {
+    return {static_cast<const T*>(block_.readable()), count_};
+  }
 
   /// The whole region on the leader, nothing on the others.
   [[nodiscard]] std::span<T> as_mut_span() noexcept {

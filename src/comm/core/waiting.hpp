@@ -24,7 +24,7 @@ inline void pause() noexcept {
 
 /// How a rank waits before it sleeps.
 struct WaitPolicy {
-  std::uint32_t spins;                // turns of `pause` on the core
+  std::uint32_t spins;                 // turns of `pause` on the core
   std::chrono::microseconds yielding;  // then this long of handing the core round
 };
 
@@ -33,7 +33,8 @@ struct WaitPolicy {
 [[nodiscard]] WaitPolicy wait_policy(std::size_t ranks, std::size_t cpus) noexcept;
 
 /// Sleeps while `word` holds `expected`, at most that long. May return early for no reason. Works between processes.
-void sleep_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds longest) noexcept;
+void sleep_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+              std::chrono::nanoseconds longest) noexcept;
 void wake_sleepers(const std::atomic<std::uint32_t>& word) noexcept;
 
 /// The asymmetric fence. A heavy fence orders memory as if every thread of every process that joined had executed a

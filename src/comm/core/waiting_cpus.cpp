@@ -70,11 +70,11 @@ std::size_t cpu_quota(const std::filesystem::path& proc, const std::filesystem::
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = line.substr(first, second - first) + ",";  // ":cpu,cpuacct,"
     const std::filesystem::path group = line.substr(second + 1);
-    if (controllers == ",,") {
+    if (controllers == ":,") {
       cpus = std::min(cpus, tightest(cgroup_root, group, quota_of_v2));
-    } else if (controllers.find(",cpu,") != std::string::npos) {
+    } else if (controllers.find(":cpu,") != std::string::npos || controllers.find(",cpu,") != std::string::npos) {
       cpus = std::min(cpus, tightest(cgroup_root / "cpu", group, quota_of_v1));
     }
   }

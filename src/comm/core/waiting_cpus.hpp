@@ -15,7 +15,8 @@ using CpuMask = std::array<std::uint64_t, 16>;
 [[nodiscard]] CpuMask allowed_cpus() noexcept;
 [[nodiscard]] std::size_t count(const CpuMask& mask) noexcept;
 
-/// The CPU time that the cgroups of this process allow, in whole CPUs rounded up; a huge number where there is no limit.
+/// The CPU time that the cgroups of this process allow, in whole CPUs rounded up; a huge number where there is no
+/// limit.
 [[nodiscard]] std::size_t cpu_quota();
 /// The same with the two file systems elsewhere, for tests.
 [[nodiscard]] std::size_t cpu_quota(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root);

@@ -11,7 +11,16 @@ CommBackend create_communicator() {
 CommBackend create_communicator(BackendKind kind) {
   if (kind == BackendKind::Auto) kind = factory::detect_backend();
   factory::require_available(kind);
+#ifdef COBRE_COMM_HAS_SHM
+  if (kind == BackendKind::Shm) return create_communicator(ShmConfig::from_environment());
+#endif
   return CommBackend(LocalBackend());
 }
+
+#ifdef COBRE_COMM_HAS_SHM
+CommBackend create_communicator(const ShmConfig& config) {
+  return CommBackend(ShmBackend::attach(config));
+}
+#endif
 
 }  // namespace cobre::comm

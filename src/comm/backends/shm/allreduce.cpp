@@ -5,7 +5,8 @@
 //   up to inline_bytes        inline          1: the values travel in the posts, everyone folds all
 //   up to one_shot_bytes      one-shot        1: everyone shows its values in its ring, everyone folds all
 //   up to exposed_bytes       two-shot        2: everyone folds its slice, shows the result, takes the others' slices
-//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be reached
+//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be
+//   reached
 //                             through rings   two-shot through the rings, block by block, where not
 
 #include <algorithm>
@@ -162,9 +163,9 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
 
 // Block by block: everyone shows its values of block b + 1, folds its slice of block b, shows that, and takes the other
 // slices of block b. Each of the two kinds of buffers exists twice.
-//   Values of b + 1 replace those of b - 1: all ranks have folded b - 1, for they have shown its results, which were taken.
-//   Results of b replace those of b - 2: all ranks have taken those, for they have shown their values of b, which were
-//   awaited, and a rank does that after taking the results of b - 2.
+//   Values of b + 1 replace those of b - 1: all ranks have folded b - 1, for they have shown its results, which were
+//   taken. Results of b replace those of b - 2: all ranks have taken those, for they have shown their values of b,
+//   which were awaited, and a rank does that after taking the results of b - 2.
 void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const std::size_t element = call.element_size;
   const std::size_t share_bytes = agreement_.ring_bytes / (2 * (size_ + 1)) / line_bytes * line_bytes;
@@ -224,7 +225,7 @@ void Endpoint::reduce_huge_elements(const detail::AllreduceCall& call) {
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
-  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride * size_, alignment)));
+  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
   channel_.publish(channel_.open_post());
   channel_.await_posts();
   std::byte* const own = ring_.take_all(channel_);

@@ -38,17 +38,16 @@ void Endpoint::broadcast(const detail::OperationRecord& record, const detail::Br
     }
     const Post& line = channel_.await_post(call.root);
     if (call.bytes == 0) return;
-    const std::byte* const data = call.bytes <= inline_bytes
-                                      ? line.payload.data()
-                                      : shown_by(call.root, payload_of<Word>(call.root), call.bytes);
+    const std::byte* const data =
+        call.bytes <= inline_bytes ? line.payload.data() : shown_by(call.root, payload_of<Word>(call.root), call.bytes);
     std::memcpy(call.buffer, data, call.bytes);
   });
 }
 
 // Which of the two ways a reader takes is decided by what it and the root said of themselves, so both know.
 bool Endpoint::reader_is_reached(const Exposure& root, const Exposure& reader) const noexcept {
-  return single_copy_ || (regions_.in(root.live_regions, root.send_region) &&
-                          regions_.in(reader.live_regions, root.send_region));
+  return single_copy_ ||
+         (regions_.in(root.live_regions, root.send_region) && regions_.in(reader.live_regions, root.send_region));
 }
 
 // Each of the ranks does the same share of the copying: the root writes one part in `size` of every reader's data.

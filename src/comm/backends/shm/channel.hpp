@@ -31,7 +31,8 @@ class Channel {
     std::chrono::milliseconds timeout;  // 0: never
   };
 
-  Channel(ChannelBlock& block, std::size_t rank, std::size_t size, const Peers& peers, const Settings& settings) noexcept
+  Channel(ChannelBlock& block, std::size_t rank, std::size_t size, const Peers& peers,
+          const Settings& settings) noexcept
       : block_(block), rank_(rank), size_(size), peers_(peers), settings_(settings), mine_(block.rank(rank)) {}
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -118,7 +119,8 @@ class Channel {
     return rank < size_ ? rank : rank - size_;
   }
 
-  /// Spins, yields, sleeps until the word has reached `value`; it is written by `rank`. Throws where that cannot happen.
+  /// Spins, yields, sleeps until the word has reached `value`; it is written by `rank`. Throws where that cannot
+  /// happen.
   void wait(const std::atomic<Word>& word, Word value, std::size_t rank) {
     for (std::uint32_t turn = settings_.policy.spins; turn > 0; --turn) {
       if (word.load(std::memory_order_acquire) >= value) [[likely]]

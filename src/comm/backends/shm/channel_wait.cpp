@@ -1,4 +1,5 @@
-// The slow side of waiting: handing the core round, sleeping, and looking after the others while there is nothing to do.
+// The slow side of waiting: handing the core round, sleeping, and looking after the others while there is nothing to
+// do.
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -63,8 +64,8 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
     }
     if (waited >= next_warning) {
       if (speaks_for_waiting()) {
-        core::warn(fmt::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(record_.operation), rank_,
-                               size_, seconds, situation()));
+        core::warn(fmt::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(record_.operation),
+                               rank_, size_, seconds, situation()));
       }
       next_warning *= 2;
     }

@@ -1,8 +1,8 @@
 // Permission to write into another rank's private memory.
 //
 // The target grants it for one operation; the writer takes it before it writes and clears it afterwards. A target that
-// wants to leave early revokes what nobody has taken; what is taken it waits for, until the writer clears it or is dead.
-// So no byte is ever written into a buffer whose owner has moved on.
+// wants to leave early revokes what nobody has taken; what is taken it waits for, until the writer clears it or is
+// dead. So no byte is ever written into a buffer whose owner has moved on.
 //
 //   granted ── take (writer) ──▶ held ── clear (writer) ──▶ cleared
 //      └───── revoke (target) ──▶ revoked
@@ -21,10 +21,18 @@ inline std::atomic<void (*)()> after_taking_claim{nullptr};
 
 namespace claim {
 // One word, growing with the operations; `revoked` stands below `granted` and is never waited for.
-[[nodiscard]] constexpr Word revoked(Word sequence) noexcept { return 4 * sequence; }
-[[nodiscard]] constexpr Word granted(Word sequence) noexcept { return 4 * sequence + 1; }
-[[nodiscard]] constexpr Word held(Word sequence) noexcept { return 4 * sequence + 2; }
-[[nodiscard]] constexpr Word cleared(Word sequence) noexcept { return 4 * sequence + 3; }
+[[nodiscard]] constexpr Word revoked(Word sequence) noexcept {
+  return 4 * sequence;
+}
+[[nodiscard]] constexpr Word granted(Word sequence) noexcept {
+  return 4 * sequence + 1;
+}
+[[nodiscard]] constexpr Word held(Word sequence) noexcept {
+  return 4 * sequence + 2;
+}
+[[nodiscard]] constexpr Word cleared(Word sequence) noexcept {
+  return 4 * sequence + 3;
+}
 }  // namespace claim
 
 /// The target's side, for the length of one operation.

@@ -26,8 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto patience_with_visitor = 2s;         // from connecting to its hello
-constexpr auto patience_with_predecessor = 1s;     // an earlier group of that name may be on its way out
+constexpr auto patience_with_visitor = 2s;                 // from connecting to its hello
+constexpr auto patience_with_predecessor = 1s;             // an earlier group of that name may be on its way out
 constexpr std::size_t most_visitors = largest_group + 64;  // that have connected and not said hello
 
 struct Visitor {
@@ -89,9 +89,10 @@ class Coordinator {
       if (owner.uid != geteuid()) throw_foreign_owner(config_.name, owner.uid);
       if (Clock::now() >= give_up) {
         throw InitializationFailed(
-            "shm", fmt::format("another rank 0 of a group named {} is starting{}; give each job its own COBRE_SHM_NAME, "
-                               "and each rank of a job its own COBRE_SHM_RANK",
-                               core::quoted(config_.name), reached ? fmt::format(" in process {}", owner.pid) : ""));
+            "shm",
+            fmt::format("another rank 0 of a group named {} is starting{}; give each job its own COBRE_SHM_NAME, "
+                        "and each rank of a job its own COBRE_SHM_RANK",
+                        core::quoted(config_.name), reached ? fmt::format(" in process {}", owner.pid) : ""));
       }
       std::this_thread::sleep_for(2ms);
     }
@@ -151,7 +152,8 @@ class Coordinator {
     }
     const Hello expected;
     if (hello.magic != expected.magic || hello.layout != expected.layout) {
-      refuse(visitor.link, "another version of this library is rank 0 of this group; build all ranks with the same one");
+      refuse(visitor.link,
+             "another version of this library is rank 0 of this group; build all ranks with the same one");
       return true;
     }
     if (hello.name_check != name_check(config_.name) || descriptors.size() != 1) return true;
@@ -196,10 +198,10 @@ class Coordinator {
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
       if (!members_[rank]) missing.push_back(rank);
     }
-    give_up(fmt::format("of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
-                        "with the same COBRE_SHM_NAME",
-                        config_.size, core::rank_list(missing), core::quoted(config_.name),
-                        config_.connect_timeout.count()));
+    give_up(fmt::format(
+        "of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
+        "with the same COBRE_SHM_NAME",
+        config_.size, core::rank_list(missing), core::quoted(config_.name), config_.connect_timeout.count()));
   }
 
   [[noreturn]] void give_up_on_size(const core::Descriptor& link, const Hello& hello) const {

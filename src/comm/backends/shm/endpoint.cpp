@@ -69,17 +69,6 @@ Endpoint::~Endpoint() {
   channel_.depart();
 }
 
-template <class Payload>
-std::vector<Payload> Endpoint::exchange(const detail::OperationRecord& record, const Payload& payload) {
-  std::vector<Payload> all(size_);
-  perform(record, [&] {
-    post(payload);
-    channel_.await_posts();
-    for (std::size_t rank = 0; rank < size_; ++rank) all[rank] = payload_of<Payload>(rank);
-  });
-  return all;
-}
-
 // Single copy is used where every rank can reach every other: who chooses an algorithm must not have to ask.
 void Endpoint::try_single_copy(bool wanted) {
   struct Aim {
@@ -89,7 +78,8 @@ void Endpoint::try_single_copy(bool wanted) {
   };
   const Word cookie = detail::mix(reinterpret_cast<Word>(this) + rank_);
   const detail::OperationRecord record{.operation = detail::Operation::Barrier};
-  const auto aims = exchange(record, Aim{reinterpret_cast<Word>(&cookie), cookie, reinterpret_cast<Word>(&target_practice)});
+  const auto aims =
+      exchange(record, Aim{reinterpret_cast<Word>(&cookie), cookie, reinterpret_cast<Word>(&target_practice)});
   bool works = wanted;
   for (std::size_t step = 1; step < size_ && works; ++step) {
     const Aim& aim = aims[channel_.peer(step)];

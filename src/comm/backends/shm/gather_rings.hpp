@@ -9,8 +9,8 @@
 
 namespace cobre::comm::shm {
 
-/// Inside an operation whose posts all have been seen; `own` is all of this rank's ring. `bytes_of(rank)` is known to all
-/// alike; `place_of(rank)` is where that rank's data goes here. Nothing is written for this rank itself.
+/// Inside an operation whose posts all have been seen; `own` is all of this rank's ring. `bytes_of(rank)` is known to
+/// all alike; `place_of(rank)` is where that rank's data goes here. Nothing is written for this rank itself.
 template <class BytesOf, class PlaceOf>
 void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of) {
   constexpr std::size_t depth = 4;

@@ -72,7 +72,8 @@ class Joiner {
       const int error = connect_to(link_, name);
       if (error == 0) break;
       if (error != ECONNREFUSED && error != EAGAIN && error != EINTR) {
-        throw InitializationFailed("shm", fmt::format("rank {} cannot reach rank 0 ({})", config_.rank, std::strerror(error)));
+        throw InitializationFailed("shm",
+                                   fmt::format("rank {} cannot reach rank 0 ({})", config_.rank, std::strerror(error)));
       }
       if (Clock::now() >= deadline_) throw_no_coordinator();
       std::this_thread::sleep_for(pause);
@@ -99,8 +100,9 @@ class Joiner {
         case Received::Nothing: break;
         case Received::Closed: return false;
         case Received::Malformed:
-          throw InitializationFailed("shm", "rank 0 sent something else than expected; do all ranks run the same version "
-                                            "of this library, and may this process open enough files (ulimit -n)?");
+          throw InitializationFailed("shm",
+                                     "rank 0 sent something else than expected; do all ranks run the same version "
+                                     "of this library, and may this process open enough files (ulimit -n)?");
       }
     }
   }

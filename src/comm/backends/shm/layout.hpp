@@ -19,9 +19,9 @@ static_assert(std::atomic<Word>::is_always_lock_free && std::atomic<std::uint32_
               "atomics must work between processes");
 
 inline constexpr std::size_t line_bytes = 128;
-inline constexpr std::size_t inline_bytes = 48;   // what a post carries beside its flag, in one 64-byte line
-inline constexpr std::size_t post_depth = 16;     // operations that a root may run ahead of its slowest reader
-inline constexpr std::size_t record_depth = 64;   // operations that are remembered for explaining a disagreement
+inline constexpr std::size_t inline_bytes = 48;    // what a post carries beside its flag, in one 64-byte line
+inline constexpr std::size_t post_depth = 16;      // operations that a root may run ahead of its slowest reader
+inline constexpr std::size_t record_depth = 64;    // operations that are remembered for explaining a disagreement
 inline constexpr std::size_t largest_group = 128;  // descriptors of all peers fit into one message
 
 using RankSet = std::bitset<largest_group>;
@@ -77,13 +77,13 @@ struct alignas(line_bytes) Verdict {
   std::atomic<Word> state;  // 0, then 2 * (rank + 1) while that rank writes, then 2 * (rank + 1) + 1
 
   VerdictKind kind;
-  std::uint32_t subject;     // the rank that failed; in a mismatch one of each side
+  std::uint32_t subject;  // the rank that failed; in a mismatch one of each side
   std::uint32_t other;
   std::int32_t pid;
-  std::int32_t signal;       // 0 where not known
-  std::int32_t exit_code;    // -1 where not known
+  std::int32_t signal;     // 0 where not known
+  std::int32_t exit_code;  // -1 where not known
   double waited_seconds;
-  RankSet ranks;             // missing, or differing
+  RankSet ranks;  // missing, or differing
   detail::OperationRecord subject_record;
   detail::OperationRecord other_record;
 };

@@ -64,7 +64,8 @@ concept FixedMessage = std::is_trivially_copyable_v<Message>;
 
 /// Never blocks and never raises SIGPIPE. False where the other side is gone or does not read.
 [[nodiscard]] bool send_bytes(int socket, std::span<const std::byte> bytes, std::span<const int> descriptors) noexcept;
-[[nodiscard]] Received receive_bytes(int socket, std::span<std::byte> bytes, std::vector<core::Descriptor>& descriptors);
+[[nodiscard]] Received receive_bytes(int socket, std::span<std::byte> bytes,
+                                     std::vector<core::Descriptor>& descriptors);
 
 template <FixedMessage Message>
 [[nodiscard]] bool send_message(const core::Descriptor& socket, const Message& message,

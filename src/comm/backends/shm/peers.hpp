@@ -27,7 +27,7 @@ struct ProcessIdentity {
 [[nodiscard]] core::Descriptor open_this_process();
 
 struct Peer {
-  pid_t pid = 0;           // as this process sees it; 0 where it does not
+  pid_t pid = 0;             // as this process sees it; 0 where it does not
   bool same_process = true;  // a thread of this one, or this rank itself
 };
 

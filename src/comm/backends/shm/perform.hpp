@@ -11,8 +11,9 @@ class Exclusive {
   Exclusive([[maybe_unused]] std::atomic<bool>& busy, [[maybe_unused]] const Where& where) : busy_(busy) {
 #ifndef NDEBUG
     if (busy.exchange(true, std::memory_order_acquire)) {
-      throw InvalidOperation(where, "another thread is inside an operation of this communicator; give each thread its "
-                                    "own communicator, or take turns");
+      throw InvalidOperation(where,
+                             "another thread is inside an operation of this communicator; give each thread its "
+                             "own communicator, or take turns");
     }
 #endif
   }
@@ -32,7 +33,8 @@ template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   const Where where{detail::to_string(record.operation), rank_, size_};
   if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where, "this process was forked from the one that is this rank; only that one may use it");
+    throw InvalidCommunicator(where,
+                              "this process was forked from the one that is this rank; only that one may use it");
   }
   const Exclusive exclusive(busy_, where);
   channel_.enter(record);
@@ -43,6 +45,17 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw;
   }
   channel_.leave();
+}
+
+template <class Payload>
+std::vector<Payload> Endpoint::exchange(const detail::OperationRecord& record, const Payload& payload) {
+  std::vector<Payload> all(size_);
+  perform(record, [&] {
+    post(payload);
+    channel_.await_posts();
+    for (std::size_t rank = 0; rank < size_; ++rank) all[rank] = payload_of<Payload>(rank);
+  });
+  return all;
 }
 
 }  // namespace cobre::comm::shm

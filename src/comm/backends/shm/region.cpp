@@ -27,8 +27,8 @@ std::string reason_in(const AllocationFailed& error) {
 
 }  // namespace
 
-Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::OperationRecord& record, std::size_t bytes,
-                                            const RegionOptions& options) {
+Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::OperationRecord& record,
+                                            std::size_t bytes, const RegionOptions& options) {
   barrier(record);  // everyone asks for the same
   Reply reply;
   reply.kind = ReplyKind::Welcome;

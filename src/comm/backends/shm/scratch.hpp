@@ -14,7 +14,8 @@ struct Endpoint::Scratch {
   Scratch(std::size_t pieces, std::size_t piece_bytes)
       : piece((piece_bytes + 4095) / 4096 * 4096), bytes(pieces * piece) {
     if (bytes == 0) return;
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const mapped =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     data = static_cast<std::byte*>(mapped);
   }

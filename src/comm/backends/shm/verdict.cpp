@@ -30,8 +30,9 @@ std::vector<std::size_t> ranks_in(const RankSet& set) {
 std::string describe(const detail::OperationRecord& record) {
   using detail::Operation;
   const auto elements = [&] {
-    return record.type == ElementType::Opaque ? fmt::format("{} elements of {} bytes", record.count, record.element_size)
-                                              : fmt::format("{} x {}", record.count, to_string(record.type));
+    return record.type == ElementType::Opaque
+               ? fmt::format("{} elements of {} bytes", record.count, record.element_size)
+               : fmt::format("{} x {}", record.count, to_string(record.type));
   };
   switch (record.operation) {
     case Operation::Broadcast: return fmt::format("broadcast of {} from root {}", elements(), record.root);
@@ -65,8 +66,8 @@ std::string explain(const Verdict& verdict) {
 
 }  // namespace
 
-// The first one writes, for all. `state` goes from 0 to "rank r is writing" by compare-and-swap, so there is one writer;
-// it ends at "written" with a release that pairs with the acquire in read_verdict().
+// The first one writes, for all. `state` goes from 0 to "rank r is writing" by compare-and-swap, so there is one
+// writer; it ends at "written" with a release that pairs with the acquire in read_verdict().
 template <class Fill>
 void Channel::pronounce(Fill&& fill) noexcept {
   Word none = 0;
@@ -107,10 +108,10 @@ void Channel::conclude() {
     case VerdictKind::TimedOut: throw TimedOut(where(), verdict->waited_seconds, ranks_in(verdict->ranks));
     case VerdictKind::Mismatch: {
       const char* const field = detail::differing_field(verdict->subject_record, verdict->other_record);
-      throw CollectiveMismatch(where(), field == nullptr ? "sequence" : field, ranks_in(verdict->ranks),
-                               fmt::format("rank {} is in {}, rank {} in {}", verdict->other,
-                                           describe(verdict->other_record), verdict->subject,
-                                           describe(verdict->subject_record)));
+      throw CollectiveMismatch(
+          where(), field == nullptr ? "sequence" : field, ranks_in(verdict->ranks),
+          fmt::format("rank {} is in {}, rank {} in {}", verdict->other, describe(verdict->other_record),
+                      verdict->subject, describe(verdict->subject_record)));
     }
     case VerdictKind::ReductionThrew:
     case VerdictKind::None: break;
@@ -151,7 +152,8 @@ void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
   for (std::size_t rank = 0; rank < size_ && !failed; ++rank) {
     if (rank == rank_) continue;
     // The acquire pairs with the release in depart(): all that the rank ever published is visible after it.
-    const bool left = block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
+    const bool left =
+        block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
     if ((dead.test(rank) || left) && needed(rank)) failed = peers_.obituary(rank);
   }
   // Looked at last: what a rank did before it died or left still counts.
@@ -285,7 +287,8 @@ void Channel::throw_unreachable(std::size_t rank, int error) {
 bool Channel::speaks_for_waiting() const noexcept {
   for (std::size_t rank = 0; rank < rank_; ++rank) {
     const RankBlock& block = block_.rank(rank);
-    const bool inside = has_entered(rank, sequence_) && block.finished.sequence.load(std::memory_order_acquire) < sequence_;
+    const bool inside =
+        has_entered(rank, sequence_) && block.finished.sequence.load(std::memory_order_acquire) < sequence_;
     if (inside) return false;
   }
   return true;
@@ -299,7 +302,8 @@ std::string Channel::situation() const {
     if (const auto inside = record_of(rank, left + 1)) {
       text += fmt::format("rank {} in {} (operation {})", rank, describe(inside->record), left + 1);
     } else if (const auto last = record_of(rank, left)) {
-      text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation), left);
+      text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
+                          left);
     } else {
       text += fmt::format("rank {} has not joined any operation", rank);
     }
