@@ -41,7 +41,7 @@ void plot(const std::vector<double>& estimates, double mean, double deviation) {
     return static_cast<std::size_t>(std::clamp(std::lround((value - mean) / deviation * 2.0) + half, 0L, 2L * half));
   };
   for (const double estimate : estimates) ++bins[bin(estimate)];
-  const int tallest = *std::max_element(bins.begin(), bins.end());
+  const int tallest = std::ranges::max(bins);
   for (std::size_t row = 0; row < bins.size(); ++row) {
     const double centre = mean + (static_cast<double>(row) - half) * deviation / 2.0;
     const std::string bar(static_cast<std::size_t>(50 * bins[row] / tallest), '#');

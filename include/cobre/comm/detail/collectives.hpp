@@ -64,9 +64,9 @@ class Collectives {
   /// Collective. Gives every rank the elements that `buffer` holds on `root`. All ranks pass the same length.
   template <BufferLike Buffer>
   void broadcast(Buffer&& buffer, std::size_t root) const {
+    check_packed(here("broadcast"), buffer);
     const auto elements = output(std::forward<Buffer>(buffer));
     check_root(here("broadcast"), root);
-    check_packed(here("broadcast"), buffer);
     broadcast_elements(elements, root);
   }
 
@@ -85,15 +85,15 @@ class Collectives {
   template <BufferLike Send, BufferLike Recv, class Op>
   void allreduce(Send&& send, Recv&& recv, Op&& op, Reproducible reproducible = Reproducible::Default) const {
     static_assert(lengths_may_agree<Send, Recv>, "allreduce: send and recv have different lengths");
+    const Where where = here("allreduce");
+    check_packed(where, send);
+    check_packed(where, recv);
     const auto in = input(send);
     const auto out = output(std::forward<Recv>(recv));
     static_assert(
         std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, typename decltype(out)::element_type>,
         "allreduce: send and recv must have the same element type");
-    const Where where = here("allreduce");
     check_same_length(where, in.size(), out.size());
-    check_packed(where, send);
-    check_packed(where, recv);
     check_apart(where, in, out);
     allreduce_elements(where, in.data(), out, op, reproducible);
   }
@@ -111,8 +111,8 @@ class Collectives {
   /// Collective. As allreduce, with the result in the place of the argument.
   template <BufferLike Buffer, class Op>
   void allreduce_inplace(Buffer&& buffer, Op&& op, Reproducible reproducible = Reproducible::Default) const {
-    const auto elements = output(std::forward<Buffer>(buffer));
     check_packed(here("allreduce_inplace"), buffer);
+    const auto elements = output(std::forward<Buffer>(buffer));
     allreduce_elements(here("allreduce_inplace"), elements.data(), elements, op, reproducible);
   }
 
@@ -121,14 +121,14 @@ class Collectives {
   template <BufferLike Send, BufferLike Recv>
   void allgatherv(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
                   std::span<const std::size_t> displs) const {
+    const Where where = here("allgatherv");
+    check_packed(where, send);
+    check_packed(where, recv);
     const auto in = input(send);
     const auto out = output(std::forward<Recv>(recv));
     using T = typename decltype(out)::element_type;
     static_assert(std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, T>,
                   "allgatherv: send and recv must have the same element type");
-    const Where where = here("allgatherv");
-    check_packed(where, send);
-    check_packed(where, recv);
     check_gathered_segments(where, in.size(), out.size(), counts, displs);
     check_apart(where, in, out);
     const OperationRecord record{.operation = Operation::Allgatherv,
