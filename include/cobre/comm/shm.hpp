@@ -65,8 +65,9 @@ struct ShmConfig {
   std::size_t rank = 0;
   std::size_t size = 1;
 
-  std::chrono::milliseconds connect_timeout{30000};   // for all ranks to come
-  std::chrono::milliseconds timeout{0};               // of one collective; 0 waits for ever
+  std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come
+  std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever
+  std::chrono::milliseconds warn_after{10000};       // a rank that waits this long says for whom, then at doubled times
   std::size_t segment_bytes = std::size_t{64} << 20;  // the most that the group's buffers may take, all ranks together
   SingleCopy single_copy = SingleCopy::Auto;
   bool widen_ptrace = false;  // let every process of this user read this one (PR_SET_PTRACER), where Yama forbids it

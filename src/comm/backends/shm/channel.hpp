@@ -29,6 +29,7 @@ class Channel {
     core::WaitPolicy policy;
     bool asymmetric_fences;
     std::chrono::milliseconds timeout;  // 0: never
+    std::chrono::milliseconds warn_after;
   };
 
   Channel(ChannelBlock& block, std::size_t rank, std::size_t size, const Peers& peers,

@@ -17,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto between_checks = 4ms;  // of the peers, while asleep: a death is seen within this time
-constexpr auto first_warning = 10s;
 
 }  // namespace
 
@@ -52,7 +51,7 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
   } while (Clock::now() - begin < settings_.policy.yielding &&
            block_.verdict.state.load(std::memory_order_relaxed) == 0);
 
-  Clock::duration next_warning = first_warning;
+  Clock::duration next_warning = settings_.warn_after;
   for (;;) {
     check_for_failure(word, value);
     check_for_disagreement();

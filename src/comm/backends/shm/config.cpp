@@ -36,8 +36,8 @@ void shm::check(const ShmConfig& config) {
     throw InvalidConfiguration("shm", "COBRE_SHM_RANK", std::to_string(config.rank),
                                fmt::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
   }
-  if (config.connect_timeout.count() <= 0 || config.timeout.count() < 0) {
-    throw InitializationFailed("shm", "connect_timeout must be above 0, and timeout not below it");
+  if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0) {
+    throw InitializationFailed("shm", "connect_timeout and warn_after must be above 0, and timeout not below it");
   }
 }
 

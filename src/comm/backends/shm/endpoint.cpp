@@ -30,7 +30,8 @@ ChannelBlock& channel_in(const Mapping& segment) {
 Channel::Settings settings_for(const ShmConfig& config, const Agreement& agreement) {
   return {.policy = core::wait_policy(config.size, agreement.cpus),
           .asymmetric_fences = agreement.asymmetric_fences,
-          .timeout = config.timeout};
+          .timeout = config.timeout,
+          .warn_after = config.warn_after};
 }
 
 }  // namespace
