@@ -6,7 +6,13 @@ find_package(MPI QUIET COMPONENTS CXX)
 
 option(COBRE_COMM_MPI "Build ferrompi and the mpi backend" ${MPI_CXX_FOUND})
 option(COBRE_COMM_TCP "Build the tcp backend" OFF)
-option(COBRE_COMM_SHM "Build the shm backend" OFF)
+# Memory files, process descriptors and futexes are Linux's own.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(is_linux ON)
+else()
+  set(is_linux OFF)
+endif()
+option(COBRE_COMM_SHM "Build the shm backend" ${is_linux})
 option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
@@ -18,14 +24,16 @@ if(COBRE_COMM_MPI AND NOT MPI_CXX_FOUND)
     "point MPI_CXX_COMPILER at its compiler wrapper, or switch COBRE_COMM_MPI off")
 endif()
 
+if(COBRE_COMM_SHM AND NOT is_linux)
+  message(FATAL_ERROR "COBRE_COMM_SHM is ON, but the shm backend needs Linux")
+endif()
+if(COBRE_COMM_TCP)
+  message(FATAL_ERROR "COBRE_COMM_TCP is ON, but this version does not have that backend yet")
+endif()
+
 # What <cobre/comm/config.hpp> says.
 set(COBRE_COMM_HAS_MPI ${COBRE_COMM_MPI})
-
-foreach(backend IN ITEMS TCP SHM)
-  if(COBRE_COMM_${backend})
-    message(FATAL_ERROR "COBRE_COMM_${backend} is ON, but this version does not have that backend yet")
-  endif()
-endforeach()
+set(COBRE_COMM_HAS_SHM ${COBRE_COMM_SHM})
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
