@@ -112,8 +112,8 @@ inline constexpr bool info_values_may_be_empty = true;
 namespace ferrompi::detail {
 
 // MPICH builds persistent collectives from schedules that keep state from their construction. Measured on 4.0.2 with
-// changed data: gather is wrong from the first start, scatter and allgather from the second, and broadcast from the
-// second when it is large enough to use scatter and allgather. They run over the nonblocking call there.
+// changed data: gather is wrong from the first start, scatter and allgather from the second. Broadcast was right on
+// one machine, but is made of scatter and allgather on larger ones. The four run over the nonblocking call there.
 #if defined(MPICH_VERSION)
 inline constexpr bool restarts_wrongly = true;
 #else

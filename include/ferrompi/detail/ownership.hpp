@@ -57,13 +57,14 @@ auto with_held_buffers(Nonblocking form, Run run, A&&... args) {
   auto& held = *owner;
   ensure(form.hold).buffers = std::move(owner);
   const auto argument = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> decltype(auto) {
-    if constexpr (std::has_single_bit(Mask) && I == first) {
-      return (held.value);
-    } else if constexpr (I == first) {
-      return (held.value.first);
-    } else if constexpr (!std::has_single_bit(Mask) && I == second) {
-      return (held.value.second);
+    // Split by the mask first: what does not depend on I is looked at even where I rules it out.
+    if constexpr (std::has_single_bit(Mask)) {
+      if constexpr (I == first) return (held.value);
     } else {
+      if constexpr (I == first) return (held.value.first);
+      if constexpr (I == second) return (held.value.second);
+    }
+    if constexpr (I != first && (std::has_single_bit(Mask) || I != second)) {
       return std::forward<std::tuple_element_t<I, std::tuple<A&&...>>>(std::get<I>(given));
     }
   };
