@@ -11,7 +11,21 @@ CommBackend create_communicator() {
 CommBackend create_communicator(BackendKind kind) {
   if (kind == BackendKind::Auto) kind = factory::detect_backend();
   factory::require_available(kind);
-  return CommBackend(LocalBackend());
+  switch (kind) {
+#ifdef COBRE_COMM_HAS_MPI
+    case BackendKind::Mpi: return CommBackend(FerrompiBackend::init());
+#endif
+#ifdef COBRE_COMM_HAS_SHM
+    case BackendKind::Shm: return create_communicator(ShmConfig::from_environment());
+#endif
+    default: return CommBackend(LocalBackend());
+  }
 }
+
+#ifdef COBRE_COMM_HAS_SHM
+CommBackend create_communicator(const ShmConfig& config) {
+  return CommBackend(ShmBackend::attach(config));
+}
+#endif
 
 }  // namespace cobre::comm

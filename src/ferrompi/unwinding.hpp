@@ -1,0 +1,12 @@
+// What destructors do that would have to wait for other ranks.
+#pragma once
+
+#include <ferrompi/detail/mpi.hpp>
+
+namespace ferrompi::detail {
+
+/// Waits until `request` is over. While an exception passes through, only for a moment: then the peers are taken to
+/// wait for this rank as it waits for them, and the job is ended with the cause.
+void finish_dropped(MPI_Request& request, bool unwinding, const char* what) noexcept;
+
+}  // namespace ferrompi::detail
