@@ -54,6 +54,7 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
       return;
     }
 
+    const Reading reading(channel_, peers_);
     expose(call.send, call.recv, own, 0);
     const auto& all = exposures();
     const bool reached =

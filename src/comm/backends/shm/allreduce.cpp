@@ -28,15 +28,17 @@ std::byte* bytes_of(void* buffer, std::size_t element, std::size_t element_size)
   return static_cast<std::byte*>(buffer) + element * element_size;
 }
 
-// A result that the user's callable did not finish must not be shown to others as if it were one.
+// Unwinds out of the algorithm: a result that the user's callable did not finish must not be shown to others.
 struct ReductionThrew {};
 
 }  // namespace
 
 void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count) {
   if (count > 0) call.fold().apply(into, sources_.data(), size_, count);
-  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]]
+  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
+    channel_.finish_because_reduction_threw();
     throw ReductionThrew{};
+  }
 }
 
 void Endpoint::allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
@@ -48,15 +50,15 @@ void Endpoint::allreduce(const detail::OperationRecord& record, const detail::Al
       const std::size_t share = agreement_.ring_bytes / (2 * (size_ + 1));
       if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
       if (bytes < agreement_.exposed_bytes && 2 * bytes <= agreement_.ring_bytes / 2) return reduce_two_shot(call);
+      const Reading reading(channel_, peers_);
       expose(call.send, call.recv, bytes, bytes);
       const auto& all = exposures();
       const bool reached = std::ranges::all_of(all, [&](const Exposure& exposure) {
         return reachable(exposure.send_place()) && reachable(exposure.recv_place());
       });
       return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
-    } catch (const ReductionThrew&) {
+    } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
       // The exception itself waits in the call and is rethrown above.
-      channel_.finish_because_reduction_threw();
     }
   });
 }

@@ -24,6 +24,7 @@ void Endpoint::broadcast(const detail::OperationRecord& record, const detail::Br
     if (size_ == 1) return;
     const bool shown = call.bytes < agreement_.exposed_bytes && call.bytes <= agreement_.ring_bytes / 4;
     if (call.bytes > inline_bytes && !shown) {
+      const Reading reading(channel_, peers_);
       return rank_ == call.root ? broadcast_as_root(call) : broadcast_as_reader(call);
     }
     if (rank_ == call.root) {

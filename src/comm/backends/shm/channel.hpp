@@ -133,6 +133,12 @@ class Channel {
 
   [[nodiscard]] RankBlock& block_of(std::size_t rank) noexcept { return block_.rank(rank); }
 
+  /// Throws where there is a verdict. Sequentially consistent: see Reading.
+  void check_verdict() {
+    if (block_.verdict.state.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      conclude();
+  }
+
   /// The operation in progress failed on this rank: whatever others still expect from it will not come. Keeps the first
   /// reason, publishes it unless there is a verdict already, and makes every later call fail at once.
   void finish(const std::string& reason) noexcept;

@@ -65,6 +65,7 @@ struct RankBlock {
   Counter filled;     // steps of many-step operations: what others may read is there …
   Counter drained;    // … and what this rank wanted to read has been read
   Counter claim;      // see claim.hpp; written by this rank and by the one that holds it
+  Counter reading;    // odd while this rank reads memory that belongs to others
   Bell bell;
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
   std::array<RecordLine, record_depth> records;

@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "comm/core/memory_limits.hpp"
 #include "comm/core/page_placement.hpp"
@@ -49,7 +52,31 @@ core::Descriptor create_memory(const Where& where, std::size_t bytes, const Regi
   return memory;
 }
 
-Mapping::Mapping(const Where& where, const core::Descriptor& memory, std::size_t bytes, Access access) : bytes_(bytes) {
+// Who has which file mapped already. Never destroyed: a static communicator may let go of its pages after main().
+class Mapping::Registry {
+ public:
+  using Key = std::tuple<dev_t, ino_t, Access>;
+
+  static Registry& instance() {
+    static auto* const registry = new Registry;
+    return *registry;
+  }
+
+  template <class Map>
+  std::shared_ptr<Pages> find_or_map(const Key& key, Map&& map) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    auto pages = known_[key].lock();
+    if (!pages) known_[key] = pages = map();
+    return pages;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Key, std::weak_ptr<Pages>> known_;
+};
+
+Mapping::Mapping(const Where& where, const core::Descriptor& memory, std::size_t bytes, Access access) {
   struct stat status {};
   if (fstat(memory.get(), &status) != 0) refuse(where, bytes, "the memory file is gone");
   if (static_cast<std::size_t>(status.st_size) != bytes) {
@@ -59,18 +86,20 @@ Mapping::Mapping(const Where& where, const core::Descriptor& memory, std::size_t
                                        status.st_size));
   }
   if (bytes == 0) return;
-  const int protection = access == Access::Read ? PROT_READ : PROT_READ | PROT_WRITE;
-  void* const address = mmap(nullptr, bytes, protection, MAP_SHARED, memory.get(), 0);
-  if (address == MAP_FAILED) refuse(where, bytes, "the kernel refused the mapping");
-  address_ = address;
+  pages_ = Registry::instance().find_or_map({status.st_dev, status.st_ino, access}, [&] {
+    const int protection = access == Access::Read ? PROT_READ : PROT_READ | PROT_WRITE;
+    void* const address = mmap(nullptr, bytes, protection, MAP_SHARED, memory.get(), 0);
+    if (address == MAP_FAILED) refuse(where, bytes, "the kernel refused the mapping");
+    return std::make_shared<Pages>(static_cast<std::byte*>(address), bytes);
+  });
 }
 
-Mapping::~Mapping() {
-  if (address_ != nullptr) munmap(address_, bytes_);
+Mapping::Pages::~Pages() {
+  if (address != nullptr) munmap(address, bytes);
 }
 
 void Mapping::keep_from_children() const noexcept {
-  if (address_ != nullptr) (void)madvise(address_, bytes_, MADV_DONTFORK);
+  if (pages_) (void)madvise(pages_->address, pages_->bytes, MADV_DONTFORK);
 }
 
 }  // namespace cobre::comm::shm

@@ -5,7 +5,7 @@
 #include <cobre/comm/region.hpp>
 
 #include <cstddef>
-#include <utility>
+#include <memory>
 
 #include "comm/core/descriptor.hpp"
 
@@ -17,30 +17,35 @@ namespace cobre::comm::shm {
 
 enum class Access { Read, ReadWrite };
 
+/// A memory file in this process's address space. Ranks that are threads of one process share one mapping of each file:
+/// one address for one thing, for pointers and for tools that watch memory accesses.
 class Mapping {
  public:
   Mapping() = default;
   /// Throws AllocationFailed where there is no address space, or the descriptor is something else.
   Mapping(const Where& where, const core::Descriptor& memory, std::size_t bytes, Access access);
-  Mapping(Mapping&& other) noexcept
-      : address_(std::exchange(other.address_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  Mapping& operator=(Mapping&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~Mapping();
 
-  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(address_); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::byte* data() const noexcept { return pages_ ? pages_->address : nullptr; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return pages_ ? pages_->bytes : 0; }
   /// A forked child gets no copy of it.
   void keep_from_children() const noexcept;
   /// Lets go without unmapping: in a forked child there is nothing to unmap.
-  void forget() noexcept { address_ = nullptr; }
+  void forget() noexcept {
+    if (pages_) pages_->address = nullptr;
+  }
 
  private:
-  void* address_ = nullptr;
-  std::size_t bytes_ = 0;
+  struct Pages {
+    Pages(std::byte* mapped, std::size_t length) noexcept : address(mapped), bytes(length) {}
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    ~Pages();
+    std::byte* address;
+    std::size_t bytes;
+  };
+  class Registry;
+
+  std::shared_ptr<Pages> pages_;  // null where there are no bytes
 };
 
 }  // namespace cobre::comm::shm

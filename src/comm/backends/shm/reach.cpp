@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <thread>
 
 namespace cobre::comm::shm {
 namespace {
@@ -18,6 +20,33 @@ iovec remote(Word address, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+Reading::Reading(Channel& channel, const Peers& peers)
+    : channel_(channel),
+      peers_(peers),
+      announced_(2 * channel.sequence() + 1),
+      exceptions_(std::uncaught_exceptions()) {
+  std::atomic<Word>& word = channel_.block_of(channel_.rank()).reading.value;
+  word.store(announced_, std::memory_order_seq_cst);
+  try {
+    channel_.check_verdict();
+  } catch (...) {
+    word.store(announced_ + 1, std::memory_order_release);
+    throw;
+  }
+}
+
+Reading::~Reading() {
+  // Release: pairs with the acquire below, on the rank whose buffers were read.
+  channel_.block_of(channel_.rank()).reading.value.store(announced_ + 1, std::memory_order_release);
+  if (std::uncaught_exceptions() == exceptions_) return;
+  channel_.finish("an operation failed on this rank");
+  for (std::size_t step = 1; step < channel_.size(); ++step) {
+    const std::size_t peer = channel_.peer(step);
+    const std::atomic<Word>& theirs = channel_.block_of(peer).reading.value;
+    while (peers_[peer].same_process && theirs.load(std::memory_order_seq_cst) == announced_) std::this_thread::yield();
+  }
+}
 
 std::uint32_t Regions::add(Region region) {
   const std::lock_guard lock(mutex_);

@@ -63,6 +63,27 @@ class Regions {
   std::uint32_t created_ = 0;
 };
 
+/// The time in which a rank may read memory that belongs to others, from before it exposes its own. Between processes a
+/// buffer that its owner has given up is merely garbage to its reader; between threads it may be gone. So a rank that
+/// leaves an operation by exception waits for the threads that may still read its buffers, which takes no longer than
+/// they need to notice the verdict.
+///
+/// Dekker: the reader announces itself, then looks for a verdict; the one that leaves writes a verdict, then looks for
+/// readers. All four are sequentially consistent, so at least one of the two sees the other.
+class Reading {
+ public:
+  Reading(Channel& channel, const Peers& peers);
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading();
+
+ private:
+  Channel& channel_;
+  const Peers& peers_;
+  Word announced_;
+  int exceptions_;
+};
+
 class Reach {
  public:
   Reach(Channel& channel, const Peers& peers, const Regions& regions) noexcept

@@ -72,7 +72,7 @@ template <class Fill>
 void Channel::pronounce(Fill&& fill) noexcept {
   Word none = 0;
   const Word writing = 2 * (rank_ + 1);
-  if (!block_.verdict.state.compare_exchange_strong(none, writing, std::memory_order_acq_rel)) return;
+  if (!block_.verdict.state.compare_exchange_strong(none, writing, std::memory_order_seq_cst)) return;
   fill(block_.verdict);
   block_.verdict.state.store(writing + 1, std::memory_order_release);
   for (std::size_t rank = 0; rank < size_; ++rank) ring(block_.rank(rank).bell);
