@@ -67,13 +67,14 @@ class FerrompiRegion {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const noexcept { return {static_cast<const T*>(handle_.data()), count_}; }
+  [[nodiscard]] std::span<const T> as_span() const& noexcept { return {static_cast<const T*>(handle_.data()), count_}; }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
   /// All of it on the leader, nothing on the others.
-  [[nodiscard]] std::span<T> as_mut_span() noexcept {
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
     return {static_cast<T*>(handle_.data()), handle_.leads() ? count_ : 0};
   }
   /// The part that this rank fills where all ranks of the node fill the region together.
-  [[nodiscard]] std::span<T> as_partition_span() noexcept {
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
     const auto part = detail::block_of(count_, handle_.node_rank(), handle_.node_size());
     return {static_cast<T*>(handle_.data()) + part.start, part.count};
   }
