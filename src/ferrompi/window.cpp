@@ -232,7 +232,10 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
   if (win_ == MPI_WIN_NULL) return;
   if (mpi_is_usable()) {
     // Freeing waits for the other ranks. They will not come if only this one failed.
-    if (size() > 1 && owner.unwinding()) abort_while_unwinding("a SharedWindow", MPI_COMM_WORLD);
+    if (size() > 1 && owner.unwinding()) {
+      end_job_while_unwinding("a SharedWindow");
+      return;
+    }
     const Ordered ordered;
     if (all_locked_) MPI_Win_unlock_all(win_);
     for (int rank = 0; locks_held_ > 0 && rank < size(); ++rank) {
