@@ -13,9 +13,12 @@ namespace {
 
 // How long the handler of the exception may take to say what happened.
 constexpr auto last_words = std::chrono::seconds(1);
+// Launchers carry output and the abort on different ways, and some throw away the output that comes second.
+constexpr auto way_of_the_output = std::chrono::milliseconds(200);
 
 [[noreturn]] void end_job() noexcept {
   std::fflush(nullptr);
+  std::this_thread::sleep_for(way_of_the_output);
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::abort();
 }
