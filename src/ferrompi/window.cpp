@@ -11,6 +11,7 @@
 
 #include "ferrompi/text.hpp"
 #include "ferrompi/window_call.hpp"
+#include "ferrompi/window_registry.hpp"
 
 #include <ostream>
 
@@ -228,6 +229,10 @@ void WindowState::sync() {
   if (all_locked_ || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
 }
 
+WindowState::~WindowState() {
+  forget_open_window(*this);
+}
+
 void WindowState::close(const UnwindingDetector& owner) noexcept {
   if (win_ == MPI_WIN_NULL) return;
   if (mpi_is_usable()) {
@@ -246,6 +251,7 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
     MPI_Win_free(&win_);
   }
   win_ = MPI_WIN_NULL;
+  for (auto& segment : segments_) segment = {};  // the memory is gone: no new span of it
 }
 
 }  // namespace detail
