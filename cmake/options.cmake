@@ -30,6 +30,9 @@ endif()
 if(COBRE_COMM_TCP)
   message(FATAL_ERROR "COBRE_COMM_TCP is ON, but this version does not have that backend yet")
 endif()
+
+# What <cobre/comm/config.hpp> says.
+set(COBRE_COMM_HAS_MPI ${COBRE_COMM_MPI})
 set(COBRE_COMM_HAS_SHM ${COBRE_COMM_SHM})
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

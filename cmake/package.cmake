@@ -8,7 +8,8 @@ include(CMakePackageConfigHelpers)
 set(cobre_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake)
 set(cobre_pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 # From the folder of the .pc files back to the prefix, wherever that is moved to.
-file(RELATIVE_PATH cobre_prefix_from_pkgconfig /prefix/${cobre_pkgconfig_folder} /prefix)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${cobre_pkgconfig_folder}
+  OUTPUT_VARIABLE cobre_prefix_from_pkgconfig)
 
 # cobre_install_package(<package> <target> NAMESPACE <ns::> HEADERS <folders and files below include/>)
 function(cobre_install_package package target)
@@ -40,11 +41,13 @@ function(cobre_install_package package target)
 
   configure_file(cmake/package/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${cobre_pkgconfig_folder} COMPONENT ${package})
-  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}/${package} COMPONENT ${package})
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package})
 endfunction()
 
 if(TARGET ferrompi)
   # Applications call MPI themselves, through the templates of ferrompi: they need the same MPI that it was built with.
+  find_program(COBRE_COMM_MPI_WRAPPER ${MPI_CXX_COMPILER} REQUIRED)  # a preset gives its name, the package needs its path
+  mark_as_advanced(COBRE_COMM_MPI_WRAPPER)
   list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND "-I" OUTPUT_VARIABLE cobre_mpi_cflags)
   list(JOIN cobre_mpi_cflags " " cobre_mpi_cflags)
   list(JOIN MPI_CXX_LIBRARIES " " cobre_mpi_libs)

@@ -12,7 +12,7 @@
 namespace conformance {
 
 template <class C>
-Suite<C> communicator_suite(int random_operations = 10'000) {
+Suite<C> communicator_suite(RandomOperations random_operations = ten_thousand_operations) {
   Suite<C> suite;
   identity_cases(suite);
   broadcast_cases(suite);
@@ -23,7 +23,7 @@ Suite<C> communicator_suite(int random_operations = 10'000) {
 }
 
 template <class C>
-Suite<C> full_suite(int random_operations = 10'000) {
+Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations) {
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
   return suite;

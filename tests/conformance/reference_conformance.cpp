@@ -18,7 +18,7 @@ const bool joined = conformance::join<World>("Reference");
 class SuiteFindsFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(SuiteFindsFault, InSomeCase) {
-  const auto suite = conformance::full_suite<ReferenceRanks::Communicator>(100);
+  const auto suite = conformance::full_suite<ReferenceRanks::Communicator>([](std::size_t) { return 100; });
   ReferenceRanks::planted = GetParam();
   testing::TestPartResultArray found;
   {

@@ -9,6 +9,13 @@
 
 namespace conformance {
 
+/// How many random operations a case does with so many ranks.
+using RandomOperations = int (*)(std::size_t ranks);
+
+inline int ten_thousand_operations(std::size_t) {
+  return 10'000;
+}
+
 /// A mix of operations whose kinds, sizes, types and roots every rank draws alike from one seed.
 template <class C>
 void run_random_operations(const C& comm, int operations, std::uint64_t seed) {
@@ -55,7 +62,7 @@ void run_random_operations(const C& comm, int operations, std::uint64_t seed) {
 }
 
 template <class C>
-void sequence_cases(Suite<C>& suite, int random_operations) {
+void sequence_cases(Suite<C>& suite, RandomOperations random_operations) {
   auto group = suite.group("Sequence");
 
   group.add("OperationsOfDifferentKindsNeverSeeStaleData", [](const C& comm) {
@@ -79,8 +86,9 @@ void sequence_cases(Suite<C>& suite, int random_operations) {
     }
   });
 
-  group.add("RandomOperationsKeepEveryChecksum",
-            [random_operations](const C& comm) { run_random_operations(comm, random_operations, 20261115); });
+  group.add("RandomOperationsKeepEveryChecksum", [random_operations](const C& comm) {
+    run_random_operations(comm, random_operations(comm.size()), 20261115);
+  });
 }
 
 }  // namespace conformance

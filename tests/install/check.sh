@@ -2,6 +2,7 @@
 # Installs one package of a build into a fresh prefix and lets a project that knows nothing else build against it.
 #
 # usage: check.sh <build folder> <package> <cmake | pkg-config> <here | moved> <compiler> [launcher …]
+#        check.sh <build folder> ferrompi other-mpi here <compiler> <compiler wrapper of another MPI>
 set -euo pipefail
 
 build=$1 package=$2 way=$3 place=$4 compiler=$5
@@ -31,10 +32,14 @@ if grep -rlF --include='*.cmake' --include='*.pc' --include='*.hpp' -e "$build" 
   exit 1
 fi
 
+configure() {
+  cmake -S "$source/$package" -B "$folder/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$prefix" "$@"
+}
+
 case $way in
   cmake)
-    cmake -S "$source/$package" -B "$folder/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
-      -DCMAKE_PREFIX_PATH="$prefix"
+    configure
     cmake --build "$folder/build"
     program=$folder/build/consumer
     ;;
@@ -45,6 +50,14 @@ case $way in
     flags=$(pkg-config --cflags --libs "$package")
     program=$folder/consumer
     eval "\"$compiler\" -std=c++20 \"$source/$package/main.cpp\" $flags -o \"$program\""
+    ;;
+  other-mpi)
+    if configure -DMPI_CXX_COMPILER="$1" > "$folder/configure.log" 2>&1; then
+      echo "the package lets a project mix two MPIs"
+      exit 1
+    fi
+    grep "ferrompi was built with" "$folder/configure.log"
+    exit 0
     ;;
 esac
 "$@" "$program" | tee "$folder/output.txt"

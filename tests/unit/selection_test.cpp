@@ -121,12 +121,12 @@ TEST_F(Selection, WhatThisBuildLacksIsSaidAndNeverReplaced) {
       {"mpi", {"PMI_RANK", "0"}}, {"tcp", {"COBRE_TCP_COORDINATOR", "host"}}, {"shm", {"COBRE_SHM_NAME", "group"}}};
   for (const auto& [backend, hint] : asks) {
     if (has(backend)) continue;
-    const auto refused = [&backend = backend](auto&& call) {
+    const auto refused = [&name = backend](auto&& call) {
       try {
         call();
-        ADD_FAILURE() << backend << " was accepted";
+        ADD_FAILURE() << name << " was accepted";
       } catch (const BackendNotAvailable& error) {
-        EXPECT_EQ(error.requested(), backend);
+        EXPECT_EQ(error.requested(), name);
         EXPECT_EQ(error.available(), available_backends());
       }
     };

@@ -57,13 +57,14 @@ class CommRegion {
   [[nodiscard]] std::size_t size() const {
     return region_.visit([](const auto& region) { return region.size(); });
   }
-  [[nodiscard]] std::span<const T> as_span() const {
+  [[nodiscard]] std::span<const T> as_span() const& {
     return region_.visit([](const auto& region) { return region.as_span(); });
   }
-  [[nodiscard]] std::span<T> as_mut_span() {
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
+  [[nodiscard]] std::span<T> as_mut_span() & {
     return region_.visit([](auto& region) { return region.as_mut_span(); });
   }
-  [[nodiscard]] std::span<T> as_partition_span() {
+  [[nodiscard]] std::span<T> as_partition_span() & {
     return region_.visit([](auto& region) { return region.as_partition_span(); });
   }
   void fence() const {

@@ -83,11 +83,12 @@ class HeapRegion {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const noexcept { return {static_cast<const T*>(block_.data()), count_}; }
-  [[nodiscard]] std::span<T> as_mut_span() noexcept { return {static_cast<T*>(block_.data()), count_}; }
+  [[nodiscard]] std::span<const T> as_span() const& noexcept { return {static_cast<const T*>(block_.data()), count_}; }
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept { return {static_cast<T*>(block_.data()), count_}; }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
 
   /// The part that this rank fills where all ranks of a node fill a region together: here, all of it.
-  [[nodiscard]] std::span<T> as_partition_span() noexcept { return as_mut_span(); }
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept { return as_mut_span(); }
 
   /// Collective over the ranks that share the pages: here, this rank alone.
   void fence() const noexcept {}

@@ -96,19 +96,20 @@ class ShmRegion {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const noexcept {
+  [[nodiscard]] std::span<const T> as_span() const& noexcept {
     return {static_cast<const T*>(block_.readable()), count_};
   }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
 
   /// The whole region on the leader, nothing on the others.
-  [[nodiscard]] std::span<T> as_mut_span() noexcept {
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
     if (!block_.leader()) return {};
     return {static_cast<T*>(block_.writable()), count_};
   }
 
   /// The part that this rank fills where all ranks fill the region together: equal parts in rank order, the first ones
   /// longer by an element where the ranks do not divide the count.
-  [[nodiscard]] std::span<T> as_partition_span() noexcept {
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
     const std::size_t share = count_ / block_.ranks();
     const std::size_t longer = count_ % block_.ranks();
     const std::size_t begin = block_.rank() * share + (block_.rank() < longer ? block_.rank() : longer);

@@ -11,10 +11,15 @@ CommBackend create_communicator() {
 CommBackend create_communicator(BackendKind kind) {
   if (kind == BackendKind::Auto) kind = factory::detect_backend();
   factory::require_available(kind);
-#ifdef COBRE_COMM_HAS_SHM
-  if (kind == BackendKind::Shm) return create_communicator(ShmConfig::from_environment());
+  switch (kind) {
+#ifdef COBRE_COMM_HAS_MPI
+    case BackendKind::Mpi: return CommBackend(FerrompiBackend::init());
 #endif
-  return CommBackend(LocalBackend());
+#ifdef COBRE_COMM_HAS_SHM
+    case BackendKind::Shm: return create_communicator(ShmConfig::from_environment());
+#endif
+    default: return CommBackend(LocalBackend());
+  }
 }
 
 #ifdef COBRE_COMM_HAS_SHM

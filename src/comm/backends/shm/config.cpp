@@ -13,8 +13,8 @@ ShmConfig ShmConfig::from_environment() {
   core::EnvironmentReader environment("shm");
   ShmConfig config;
   config.name = environment.required_text("COBRE_SHM_NAME");
-  config.size = environment.required_number("COBRE_SHM_SIZE", 1, shm::largest_group);
   config.rank = environment.required_number("COBRE_SHM_RANK", 0, shm::largest_group - 1);
+  config.size = environment.required_number("COBRE_SHM_SIZE", 1, shm::largest_group);
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0);
   config.timeout = std::chrono::seconds(seconds);

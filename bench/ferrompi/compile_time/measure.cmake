@@ -1,0 +1,32 @@
+# How long files take to compile that include only what they use. Run as
+#   cmake -DCOMPILER=… -DFLAGS=… -DSOURCES=a.cpp;b.cpp -DOUTPUT=scratch.o -P measure.cmake
+# Each is compiled several times, in turns; the fastest counts, because everything else is the machine's business.
+set(rounds 5)
+separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
+
+foreach(round RANGE 1 ${rounds})
+  foreach(source IN LISTS SOURCES)
+    get_filename_component(name ${source} NAME_WE)
+    string(TIMESTAMP begin "%s%f" UTC)
+    execute_process(COMMAND ${COMPILER} ${FLAGS} -c ${source} -o ${OUTPUT} COMMAND_ERROR_IS_FATAL ANY)
+    string(TIMESTAMP end "%s%f" UTC)
+    math(EXPR microseconds "${end} - ${begin}")
+    if(round EQUAL 1 OR microseconds LESS best_${name})
+      set(best_${name} ${microseconds})
+    endif()
+  endforeach()
+endforeach()
+
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo "time to compile one file, best of ${rounds}")
+foreach(source IN LISTS SOURCES)
+  get_filename_component(name ${source} NAME_WE)
+  math(EXPR milliseconds "${best_${name}} / 1000")
+  file(STRINGS ${source} first_line LIMIT_COUNT 1)
+  string(SUBSTRING "${name}                    " 0 16 padded)
+  string(LENGTH "${milliseconds}" digits)
+  math(EXPR missing "6 - ${digits}")
+  string(REPEAT " " ${missing} indent)
+  string(REPLACE "// " "" first_line "${first_line}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "  ${padded}${indent}${milliseconds} ms   ${first_line}")
+endforeach()
+file(REMOVE ${OUTPUT})

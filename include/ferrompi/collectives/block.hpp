@@ -1,0 +1,192 @@
+// gather, allgather, scatter, alltoall: blocks of equal length, one a rank.
+#pragma once
+
+#include <ferrompi/detail/buffers.hpp>
+#include <ferrompi/detail/checks.hpp>
+#include <ferrompi/detail/engine.hpp>
+
+#include <vector>
+
+namespace ferrompi::detail {
+inline namespace FERROMPI_VARIANT {
+
+struct BlockArgs {
+  const void* send;
+  void* recv;
+  std::size_t count;  // elements in one block
+  MPI_Datatype type;
+  int root;
+  Group group;
+};
+
+struct BlockOperation : CollectiveTraits {
+  using Args = BlockArgs;
+  static constexpr unsigned buffers = 0b11;
+  static constexpr bool persistent_is_right = !restarts_wrongly;
+
+  static constexpr bool counts_are_large(const Args& args) { return blocks_exceed_int(args.count, args.group.size); }
+  static constexpr bool must_shrink(const Args& args) { return !has_large_counts && counts_are_large(args); }
+  static void shrink(Args& args, Hold& hold) {
+    args.type = hold.types.emplace_back(make_contiguous_type(args.type, args.count));
+    args.count = 1;
+  }
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
+    const auto count = static_cast<Count>(args.count);
+    return function(args.send, count, args.type, args.recv, count, args.type, args.group.native, tail...);
+  }
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke_rooted(F function, const Args& args, Tail... tail) {
+    const auto count = static_cast<Count>(args.count);
+    return function(args.send, count, args.type, args.recv, count, args.type, args.root, args.group.native, tail...);
+  }
+};
+
+/// The root gets the blocks of all ranks, in rank order; elsewhere `recv` is ignored and may be empty.
+struct Gather : BlockOperation {
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Gather, gather);
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
+    return invoke_rooted<Count>(function, args, tail...);
+  }
+
+  template <class Form, BufferLike S, BufferLike R>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, int root) {
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.root(root);
+    if (group.rank == root) {
+      checks.blocks(to.size(), from.size());
+      checks.apart(from, to);
+    }
+    return launch<Gather>(form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, group});
+  }
+
+  /// On the root the buffer of all blocks, its own in place; on the others their block.
+  template <class Form, BufferLike B>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, int root) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    checks.root(root);
+    const bool at_root = group.rank == root;
+    if (at_root) checks.divisible(elements.size());
+    const auto count = at_root ? elements.size() / static_cast<std::size_t>(group.size) : elements.size();
+    const void* send = at_root ? MPI_IN_PLACE : elements.data();
+    return launch<Gather>(form, Args{send, elements.data(), count, datatype_of<element_t<B>>(), root, group});
+  }
+
+  /// The root gets the values of all ranks, the others an empty vector.
+  template <Value T>
+  static std::vector<T> run(const Blocking& form, const Group& group, const T& value, int root) {
+    std::vector<T> values(group.rank == root ? static_cast<std::size_t>(group.size) : 0);
+    run(form, group, std::span<const T, 1>(&value, 1), values, root);
+    return values;
+  }
+};
+
+/// Everyone gets the blocks of all ranks, in rank order.
+struct Allgather : BlockOperation {
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Allgather, allgather);
+
+  template <class Form, BufferLike S, BufferLike R>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv) {
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.blocks(to.size(), from.size());
+    checks.apart(from, to);
+    return launch<Allgather>(form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), 0, group});
+  }
+
+  /// Each rank has put its block in its place.
+  template <class Form, BufferLike B>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    checks.divisible(elements.size());
+    const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    return launch<Allgather>(form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, group});
+  }
+
+  template <Value T>
+  static std::vector<T> run(const Blocking& form, const Group& group, const T& value) {
+    std::vector<T> values(static_cast<std::size_t>(group.size));
+    run(form, group, std::span<const T, 1>(&value, 1), values);
+    return values;
+  }
+};
+
+/// Each rank gets its block of the root's `send`; elsewhere `send` is ignored and may be empty.
+struct Scatter : BlockOperation {
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Scatter, scatter);
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
+    return invoke_rooted<Count>(function, args, tail...);
+  }
+
+  template <class Form, BufferLike S, BufferLike R>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, int root) {
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.root(root);
+    if (group.rank == root) {
+      checks.blocks(from.size(), to.size());
+      checks.apart(from, to);
+    }
+    return launch<Scatter>(form, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, group});
+  }
+
+  /// On the root the buffer of all blocks, which it keeps; on the others the place for theirs.
+  template <class Form, BufferLike B>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, int root) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    checks.root(root);
+    const bool at_root = group.rank == root;
+    if (at_root) checks.divisible(elements.size());
+    const auto count = at_root ? elements.size() / static_cast<std::size_t>(group.size) : elements.size();
+    void* recv = at_root ? MPI_IN_PLACE : elements.data();
+    return launch<Scatter>(form, Args{elements.data(), recv, count, datatype_of<element_t<B>>(), root, group});
+  }
+};
+
+/// Block j of rank i goes to block i of rank j.
+struct Alltoall : BlockOperation {
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Alltoall, alltoall);
+  static constexpr bool persistent_is_right = true;
+
+  template <class Form, BufferLike S, BufferLike R>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv) {
+    static_assert(lengths_may_agree<S, R>, "send and recv must have the same length");
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.equal(from.size(), to.size());
+    checks.divisible(from.size());
+    checks.apart(from, to);
+    const auto count = from.size() / static_cast<std::size_t>(group.size);
+    return launch<Alltoall>(form, Args{from.data(), to.data(), count, datatype_of<element_t<S>>(), 0, group});
+  }
+
+  template <class Form, BufferLike B>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    checks.divisible(elements.size());
+    const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    return launch<Alltoall>(form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, group});
+  }
+};
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace ferrompi::detail

@@ -1,0 +1,172 @@
+// reduce_scatter_block, reduce_scatter: reduce over the ranks, then share the result out.
+#pragma once
+
+#include <ferrompi/collectives/reduce.hpp>
+#include <ferrompi/detail/reduce.hpp>
+#include <ferrompi/detail/with_layout.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace ferrompi::detail {
+inline namespace FERROMPI_VARIANT {
+
+/// Rank r gets block r of the reduction over all ranks.
+struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter_block, reduce_scatter_block);
+
+  // With a function of ours the library may combine all blocks in one call, whose count is an int.
+  static constexpr bool counts_are_large(const Args& args) {
+    if (!args.native) return exceeds_int(args.count * static_cast<std::size_t>(args.group.size));
+    return blocks_exceed_int(args.count, args.group.size);
+  }
+
+  template <class Form, BufferLike S, BufferLike R, class O>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op) {
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.blocks(from.size(), to.size());
+    checks.apart(from, to);
+    return reduce<ReduceScatterBlock, element_t<S>>(form, checks, {from.data(), to.data(), to.size(), 0, group},
+                                                    std::forward<O>(op));
+  }
+
+  /// The buffer holds all blocks before, and this rank's block at its start after; the rest is unspecified.
+  template <class Form, BufferLike B, class O>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    checks.divisible(elements.size());
+    const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    return reduce<ReduceScatterBlock, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), count, 0, group},
+                                                    std::forward<O>(op));
+  }
+};
+
+/// Rank r gets its `counts[r]` elements of the reduction over all ranks. Every rank passes the same counts.
+struct ReduceScatter : CollectiveTraits {
+  struct Args : ReduceArgs {
+    Layout layout;
+  };
+  FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter, reduce_scatter);
+  static constexpr unsigned buffers = 0b11;
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
+    return function(args.send, args.recv, args.layout.counts_as<Count>(), args.type, args.op, args.group.native,
+                    tail...);
+  }
+  static bool counts_are_large(const Args& args) { return args.layout.wide(); }
+  static constexpr bool is_one_unit(const Args&) { return false; }
+  static constexpr bool must_shrink(const Args&) { return false; }
+  static void shrink(Args&, Hold&) {}
+
+  template <class Form, BufferLike S, BufferLike R, class C, class O>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, const C& counts, O&& op) {
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    if (FERROMPI_CHECKS) {
+      check_counts(form.operation, group, integers_of(counts), from.size());
+      check_own_count(form.operation, group, integers_of(counts), to.size());
+      checks.apart(from, to);
+    }
+    return scatter<element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, group}, counts,
+                                 std::forward<O>(op));
+  }
+
+  /// The buffer holds all parts before, and this rank's part at its start after; the rest is unspecified.
+  template <class Form, BufferLike B, class C, class O>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, const C& counts, O&& op) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    if (FERROMPI_CHECKS) check_counts(form.operation, group, integers_of(counts), elements.size());
+    if constexpr (scatters_in_place_wrongly) {
+      // Every rank knows all counts, so every rank decides alike.
+      if (parts_overlap_front(integers_of(counts)) && !needs_whole<element_t<B>, O>(elements.size())) {
+        return scatter_aside<element_t<B>>(form, checks, {elements.data(), elements.data(), elements.size(), 0, group},
+                                           counts, std::forward<O>(op));
+      }
+    }
+    return scatter<element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group}, counts,
+                                 std::forward<O>(op));
+  }
+
+ private:
+  // Whether a vector of this length cannot be counted by the library, or by a function of ours that it calls.
+  template <class T, class O>
+  static constexpr bool needs_whole(std::size_t length) {
+    constexpr bool native = is_reduce_op<O> && reduces_natively<T>;
+    return (!has_large_counts || !native) && exceeds_int(length);
+  }
+
+  // Whether some rank's part lies less than its own length from the front.
+  static bool parts_overlap_front(const Integers& counts) {
+    std::int64_t before = 0;
+    for (std::size_t r = 0; r < counts.size; ++r) {
+      if (before > 0 && before < at(counts, r)) return true;
+      before += at(counts, r);
+    }
+    return false;
+  }
+
+  // In place for the caller, but not for MPI: the part is received elsewhere and copied to the front at the end.
+  template <class T, class Form, class C, class O>
+  static auto scatter_aside(Form& form, const Checks& checks, ReduceArgs args, const C& counts, O&& op) {
+    const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(args.group.rank)));
+    const std::shared_ptr<T[]> aside = std::make_shared_for_overwrite<T[]>(own);
+    auto to_front = [aside, own, front = static_cast<T*>(args.recv)] { std::copy_n(aside.get(), own, front); };
+    args.recv = aside.get();
+    if constexpr (is_blocking<Form>) {
+      scatter<T>(form, checks, args, counts, std::forward<O>(op));
+      to_front();
+    } else {
+      ensure(form.hold).finish = std::move(to_front);
+      return scatter<T>(form, checks, args, counts, std::forward<O>(op));
+    }
+  }
+
+  // `args.count` is the length of the whole vector.
+  template <class T, class Form, class C, class O>
+  FERROMPI_INLINE static auto scatter(Form& form, const Checks& checks, const ReduceArgs& args, const C& counts,
+                                      O&& op) {
+    if (needs_whole<T, O>(args.count)) [[unlikely]] {
+      return scatter_large<T>(form, checks, args, integers_of(counts), std::forward<O>(op));
+    }
+    // Displacements are not part of this operation: the counts stand in for them.
+    return with_layout(form, args.group, counts, counts, [&](const Layout& layout) {
+      Args full{args, layout};
+      return reduce<ReduceScatter, T>(form, checks, full, std::forward<O>(op));
+    });
+  }
+
+  // The whole vector everywhere, of which each rank keeps its part: more traffic, any length.
+  template <class T, class Form, class O>
+  [[gnu::cold, gnu::noinline]] static auto scatter_large(Form& form, const Checks& checks, ReduceArgs args,
+                                                         const Integers& counts, O&& op) {
+    const auto rank = static_cast<std::size_t>(args.group.rank);
+    std::int64_t before = 0;
+    for (std::size_t r = 0; r < rank; ++r) before += at(counts, r);
+    auto* const result = static_cast<T*>(args.recv);
+    std::shared_ptr<T[]> memory;
+    if (args.send != MPI_IN_PLACE) {
+      memory = std::make_shared_for_overwrite<T[]>(args.count);
+      args.recv = memory.get();
+    }
+    auto* const whole = static_cast<T*>(args.recv);
+    auto keep_own = [memory, result, from = whole + before, own = at(counts, rank)] { std::copy_n(from, own, result); };
+    if constexpr (is_blocking<Form>) {
+      reduce<Allreduce, T>(form, checks, args, std::forward<O>(op));
+      keep_own();
+    } else {
+      ensure(form.hold).finish = std::move(keep_own);
+      return reduce<Allreduce, T>(form, checks, args, std::forward<O>(op));
+    }
+  }
+};
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace ferrompi::detail

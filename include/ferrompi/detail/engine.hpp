@@ -1,0 +1,167 @@
+// The three ways to run an operation, written once for all operations.
+//
+// An operation is a struct with
+//   Args                             its arguments as MPI wants them, with 64-bit counts
+//   blocking, nonblocking, ...       the MPI functions (FERROMPI_ENTRY_POINTS)
+//   invoke<Count>(function, args, tail...)   the call itself; `tail` is what the form adds (status, info, request)
+//   counts_are_large(args)           whether an int does not hold the counts
+//   must_shrink(args), shrink(args, hold)    counts that this library cannot take, described by datatypes instead
+//   on_drop, element(args)           how a dropped request ends, and in what its status counts
+//   takes_info, persistent_is_right  whether the persistent form takes an Info, and the library's own
+//                                    may be used
+#pragma once
+
+#include <ferrompi/detail/group.hpp>
+#include <ferrompi/detail/hold.hpp>
+#include <ferrompi/detail/mpi.hpp>
+#include <ferrompi/detail/runtime.hpp>
+#include <ferrompi/error.hpp>
+#include <ferrompi/persistent.hpp>
+#include <ferrompi/request.hpp>
+
+#include <climits>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace ferrompi::detail {
+
+[[nodiscard]] constexpr bool exceeds_int(std::size_t count) noexcept {
+  return count > INT_MAX;
+}
+
+/// Whether `size` blocks of `count` elements stay below what an int counts. Libraries without 64-bit counts multiply
+/// the two in int here and there. The first comparison folds for lengths that are known at compile time; no machine
+/// has enough ranks to make it wrong.
+[[nodiscard]] constexpr bool blocks_exceed_int(std::size_t count, int size) noexcept {
+  if (has_large_counts) return exceeds_int(count);
+  return count > 0x7fff && exceeds_int(count * static_cast<std::size_t>(size));
+}
+
+inline namespace FERROMPI_VARIANT {
+
+/// Calls the function with the counts that fit.
+template <class Op, class Small, class Large, class... Tail>
+FERROMPI_INLINE int call(Small small, [[maybe_unused]] Large large, const typename Op::Args& args, Tail... tail) {
+  if constexpr (!std::is_same_v<Large, Absent>) {
+    if (Op::counts_are_large(args)) [[unlikely]] {
+      return Op::template invoke<MPI_Count>(large, args, tail...);
+    }
+  }
+  return Op::template invoke<int>(small, args, tail...);
+}
+
+struct Blocking {
+  const char* operation;
+
+  template <class Op, class... Tail>
+  FERROMPI_INLINE void issue(const typename Op::Args& args, Tail... tail) const {
+    const CallGuard guard(operation);
+    check(call<Op>(Op::blocking, Op::blocking_large, args, tail...), operation);
+  }
+};
+
+struct Nonblocking {
+  const char* operation;
+  HoldPtr hold{};
+
+  template <class Op>
+  Request issue(const typename Op::Args& args) {
+    const CallGuard guard(operation);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(call<Op>(Op::nonblocking, Op::nonblocking_large, args, &request), operation);
+    return RequestAccess::make(request, Op::element(args), Op::on_drop, std::move(hold));
+  }
+};
+
+template <class Op>
+struct RestartOf final : Restart {
+  explicit RestartOf(const typename Op::Args& arguments) : args(arguments) {}
+  int start(MPI_Request* request) const override {
+    return call<Op>(Op::nonblocking, Op::nonblocking_large, args, request);
+  }
+  typename Op::Args args;
+};
+
+struct Persistent {
+  const char* operation;
+  MPI_Info info = MPI_INFO_NULL;
+  HoldPtr hold{};
+
+  template <class Op>
+  PersistentRequest issue(const typename Op::Args& args) {
+    const CallGuard guard(operation);
+    if constexpr (Op::persistent_is_right && !std::is_same_v<decltype(Op::persistent), const Absent>) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      if constexpr (Op::takes_info) {
+        check(call<Op>(Op::persistent, Op::persistent_large, args, info, &request), operation);
+      } else {
+        check(call<Op>(Op::persistent, Op::persistent_large, args, &request), operation);
+      }
+      return PersistentAccess::make(request, Op::element(args), operation, std::move(hold), nullptr);
+    } else {
+      auto restart = std::make_unique<RestartOf<Op>>(args);
+      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), operation, std::move(hold),
+                                    std::move(restart));
+    }
+  }
+};
+
+template <class Form>
+inline constexpr bool is_blocking = std::is_same_v<std::remove_cvref_t<Form>, Blocking>;
+template <class Form>
+inline constexpr bool is_nonblocking = std::is_same_v<std::remove_cvref_t<Form>, Nonblocking>;
+template <class Form>
+inline constexpr bool is_persistent = std::is_same_v<std::remove_cvref_t<Form>, Persistent>;
+
+template <class Op, class Form, class... Tail>
+[[gnu::cold, gnu::noinline]] auto launch_shrunk(Form& form, typename Op::Args args, Tail... tail) {
+  if constexpr (is_blocking<Form>) {
+    Hold hold;
+    Op::shrink(args, hold);
+    form.template issue<Op>(args, tail...);
+    hold.completed();
+  } else {
+    Op::shrink(args, ensure(form.hold));
+    return form.template issue<Op>(args);
+  }
+}
+
+/// Runs the operation in the given form. `tail` is for blocking calls that return a status.
+template <class Op, class Form, class... Tail>
+FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
+  if (Op::must_shrink(args)) [[unlikely]] {
+    if constexpr (is_blocking<Form>) {
+      // Copies that are made here: handing the originals to a function would give them addresses, and the compiler
+      // would store them to memory on the way to the call that everybody makes.
+      auto cold_args = args;
+      auto cold_form = form;
+      __asm__("" : "+m"(cold_args), "+m"(cold_form));
+      return launch_shrunk<Op>(cold_form, cold_args, tail...);
+    } else {
+      return launch_shrunk<Op>(form, args);
+    }
+  }
+  return form.template issue<Op>(args, tail...);
+}
+
+/// What most collective operations have in common.
+struct CollectiveTraits {
+  static constexpr bool takes_info = true;
+  static constexpr bool persistent_is_right = true;
+  static constexpr OnDrop on_drop = OnDrop::Complete;
+  /// The number of arguments of the form that takes one value, or one container given away, instead of two buffers.
+  static constexpr std::size_t one_buffer_arity = 0;
+  /// The last word on the result of that form.
+  template <class T>
+  static void adjust(Nonblocking&, const Group&, T&) {}
+  /// In what the status of the request counts; collective operations have nothing to say there.
+  template <class Args>
+  static MPI_Datatype element(const Args&) {
+    return MPI_BYTE;
+  }
+};
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace ferrompi::detail

@@ -1,0 +1,81 @@
+// Moving parts of any length between any ranks, for libraries whose counts are int: MPI_Alltoallw with a datatype for
+// each part that an int cannot count or place.
+#pragma once
+
+#include <ferrompi/detail/engine.hpp>
+#include <ferrompi/detail/group.hpp>
+#include <ferrompi/detail/layout.hpp>
+#include <ferrompi/detail/mpi.hpp>
+
+namespace ferrompi::detail {
+
+/// What one rank sends, or receives.
+struct ExchangeSide {
+  enum class Kind { Nothing, One, All, Parts };
+
+  void* buffer = nullptr;
+  Kind kind = Kind::Nothing;
+  int peer = 0;           // One
+  std::size_t count = 0;  // One, All: the whole buffer
+  Segments parts{};       // Parts
+  bool skip_self = false;
+
+  static ExchangeSide nothing() { return {}; }
+  static ExchangeSide one(const void* buffer, std::size_t count, int peer) {
+    return {const_cast<void*>(buffer), Kind::One, peer, count};
+  }
+  static ExchangeSide all(const void* buffer, std::size_t count) {
+    return {const_cast<void*>(buffer), Kind::All, 0, count};
+  }
+  static ExchangeSide each(const void* buffer, const Segments& parts) {
+    return {const_cast<void*>(buffer), Kind::Parts, 0, 0, parts};
+  }
+};
+
+struct ExchangeArgs {
+  struct Side {
+    void* buffer = nullptr;
+    const int* counts = nullptr;
+    const int* displs = nullptr;  // in bytes
+    const MPI_Datatype* types = nullptr;
+  };
+  Side send;
+  Side recv;
+  MPI_Datatype type;
+  MPI_Comm comm;
+};
+
+/// The arguments of MPI_Alltoallw, in `storage`.
+[[nodiscard]] ExchangeArgs plan_exchange(const char* operation, const Group& group, const ExchangeSide& send,
+                                         const ExchangeSide& recv, MPI_Datatype type, LayoutStorage storage);
+
+inline namespace FERROMPI_VARIANT {
+
+struct Exchange : CollectiveTraits {
+  using Args = ExchangeArgs;
+  static constexpr auto blocking = &MPI_Alltoallw;
+  static constexpr auto nonblocking = &MPI_Ialltoallw;
+  FERROMPI_PERSISTENT_COLLECTIVE(Alltoallw);
+  static constexpr Absent blocking_large{}, nonblocking_large{}, persistent_large{};
+
+  template <class Count, class F, class... Tail>
+  static int invoke(F function, const Args& args, Tail... tail) {
+    return function(args.send.buffer, args.send.counts, args.send.displs, args.send.types, args.recv.buffer,
+                    args.recv.counts, args.recv.displs, args.recv.types, args.comm, tail...);
+  }
+  static constexpr bool counts_are_large(const Args&) { return false; }
+};
+
+template <class Form>
+auto exchange(Form& form, const Group& group, const ExchangeSide& send, const ExchangeSide& recv, MPI_Datatype type) {
+  if constexpr (is_blocking<Form>) {
+    ThreadStorage storage;
+    form.template issue<Exchange>(plan_exchange(form.operation, group, send, recv, type, storage));
+  } else {
+    const auto storage = storage_of(ensure(form.hold));
+    return form.template issue<Exchange>(plan_exchange(form.operation, group, send, recv, type, storage));
+  }
+}
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace ferrompi::detail

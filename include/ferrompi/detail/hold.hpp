@@ -1,0 +1,54 @@
+// What an operation in flight must hold on to until it is over.
+#pragma once
+
+#include <ferrompi/detail/mpi.hpp>
+#include <ferrompi/detail/reduction.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace ferrompi::detail {
+
+/// Buffers that were moved into an operation. On the heap, so that moving the request does not move them.
+struct HeldBuffers {
+  HeldBuffers() = default;
+  HeldBuffers(const HeldBuffers&) = delete;
+  HeldBuffers& operator=(const HeldBuffers&) = delete;
+  virtual ~HeldBuffers() = default;
+};
+
+template <class R>
+struct Held final : HeldBuffers {
+  explicit Held(R buffers) : value(std::move(buffers)) {}
+  R value;
+};
+
+struct Hold {
+  Hold() = default;
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  ~Hold();
+
+  /// The operation has finished: does what remains to be done and throws what a callable threw.
+  void completed();
+
+  std::vector<MPI_Datatype> types;  // made for this operation, freed with it
+  std::vector<int> narrow;          // arrays that MPI reads until the end: counts, displacements, datatypes
+  std::vector<MPI_Count> wide;
+  std::vector<MPI_Datatype> handles;
+  std::unique_ptr<Reduction> reduction;
+  std::unique_ptr<HeldBuffers> buffers;
+  std::function<void()> finish;
+};
+
+using HoldPtr = std::unique_ptr<Hold>;
+
+/// Makes the hold when the first thing needs holding.
+inline Hold& ensure(HoldPtr& hold) {
+  if (!hold) hold = std::make_unique<Hold>();
+  return *hold;
+}
+
+}  // namespace ferrompi::detail

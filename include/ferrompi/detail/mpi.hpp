@@ -1,0 +1,144 @@
+// The one place that includes <mpi.h>, and the one place that asks which MPI library this is.
+#pragma once
+
+// The C interface only: the C++ bindings that MPI-3 removed would drag in a second library.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>  // persistent collectives, as MPIX_*_init
+#endif
+
+/// Argument checks before every call: 1 by default, 0 removes them from the generated code.
+#ifndef FERROMPI_CHECKS
+#define FERROMPI_CHECKS 1
+#endif
+
+/// Checks of the calling thread against the thread level: on in debug builds.
+#ifndef FERROMPI_THREAD_CHECKS
+#ifdef NDEBUG
+#define FERROMPI_THREAD_CHECKS 0
+#else
+#define FERROMPI_THREAD_CHECKS 1
+#endif
+#endif
+
+#define FERROMPI_CONCATENATE(a, b, c, d) a##b##c##d
+#define FERROMPI_VARIANT_OF(checks, threads) FERROMPI_CONCATENATE(checks_, checks, _threads_, threads)
+/// The inline namespace of code that depends on these switches.
+#define FERROMPI_VARIANT FERROMPI_VARIANT_OF(FERROMPI_CHECKS, FERROMPI_THREAD_CHECKS)
+
+/// The hot path: constants of the call site (operation, element type, length) must reach the MPI call.
+#define FERROMPI_INLINE [[gnu::always_inline]] inline
+
+namespace ferrompi::detail {
+
+/// Whether every call has a twin with 64-bit counts (MPI 4). Without, what exceeds an int is described by a datatype.
+inline constexpr bool has_large_counts = MPI_VERSION >= 4;
+
+/// Stands for a function that this library does not have.
+struct Absent {};
+
+// Open MPI answers an empty value with MPI_ERR_INFO_VALUE.
+#if defined(OPEN_MPI)
+inline constexpr bool info_values_may_be_empty = false;
+#else
+inline constexpr bool info_values_may_be_empty = true;
+#endif
+
+}  // namespace ferrompi::detail
+
+// The functions of one operation: the blocking, nonblocking and persistent call, each with int and 64-bit counts. As
+// pointers that are constants, so that a call through them is a direct call.
+//
+// Open MPI 4.1 has the persistent collectives of MPI 4 under the prefix of an extension; a library that has none gets
+// them from the nonblocking call.
+#if MPI_VERSION >= 4
+#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr auto persistent = &MPI_##Name##_init
+#define FERROMPI_LARGE_COLLECTIVE(Name, name)                 \
+  static constexpr auto blocking_large = &MPI_##Name##_c;     \
+  static constexpr auto nonblocking_large = &MPI_I##name##_c; \
+  static constexpr auto persistent_large = &MPI_##Name##_init_c
+#else
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr auto persistent = &MPIX_##Name##_init
+#else
+#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr ::ferrompi::detail::Absent persistent
+#endif
+#define FERROMPI_LARGE_COLLECTIVE(Name, name) \
+  static constexpr ::ferrompi::detail::Absent blocking_large{}, nonblocking_large{}, persistent_large {}
+#endif
+#define FERROMPI_COLLECTIVE_ENTRY_POINTS(Name, name) \
+  static constexpr auto blocking = &MPI_##Name;      \
+  static constexpr auto nonblocking = &MPI_I##name;  \
+  FERROMPI_PERSISTENT_COLLECTIVE(Name);              \
+  FERROMPI_LARGE_COLLECTIVE(Name, name)
+
+#if MPI_VERSION >= 4
+#define FERROMPI_MATCHED_ENTRY_POINTS                  \
+  static constexpr auto blocking = &MPI_Mrecv;         \
+  static constexpr auto nonblocking = &MPI_Imrecv;     \
+  static constexpr auto blocking_large = &MPI_Mrecv_c; \
+  static constexpr auto nonblocking_large = &MPI_Imrecv_c
+#define FERROMPI_BLOCKING_ENTRY_POINTS(Name)    \
+  static constexpr auto blocking = &MPI_##Name; \
+  static constexpr auto blocking_large = &MPI_##Name##_c
+#define FERROMPI_LARGE_MESSAGE(Blocking, Nonblocking, Persistent)   \
+  static constexpr auto blocking_large = &MPI_##Blocking##_c;       \
+  static constexpr auto nonblocking_large = &MPI_##Nonblocking##_c; \
+  static constexpr auto persistent_large = &MPI_##Persistent##_c
+#else
+#define FERROMPI_MATCHED_ENTRY_POINTS              \
+  static constexpr auto blocking = &MPI_Mrecv;     \
+  static constexpr auto nonblocking = &MPI_Imrecv; \
+  static constexpr ::ferrompi::detail::Absent blocking_large{}, nonblocking_large {}
+#define FERROMPI_BLOCKING_ENTRY_POINTS(Name)    \
+  static constexpr auto blocking = &MPI_##Name; \
+  static constexpr ::ferrompi::detail::Absent blocking_large {}
+#define FERROMPI_LARGE_MESSAGE(Blocking, Nonblocking, Persistent) \
+  static constexpr ::ferrompi::detail::Absent blocking_large{}, nonblocking_large{}, persistent_large {}
+#endif
+#define FERROMPI_MESSAGE_ENTRY_POINTS(Blocking, Nonblocking, Persistent) \
+  static constexpr auto blocking = &MPI_##Blocking;                      \
+  static constexpr auto nonblocking = &MPI_##Nonblocking;                \
+  static constexpr auto persistent = &MPI_##Persistent;                  \
+  FERROMPI_LARGE_MESSAGE(Blocking, Nonblocking, Persistent)
+
+namespace ferrompi::detail {
+
+// MPICH builds persistent collectives from schedules that keep state from their construction. Measured on 4.0.2 with
+// changed data: gather is wrong from the first start, scatter and allgather from the second. Broadcast was right on
+// one machine, but is made of scatter and allgather on larger ones. The four run over the nonblocking call there.
+#if defined(MPICH_VERSION)
+inline constexpr bool restarts_wrongly = true;
+#else
+inline constexpr bool restarts_wrongly = false;
+#endif
+
+// MPICH before 4.2 reads MPI_IN_PLACE as an address in MPI_Reduce when the root is not rank 0 (its issue 6540).
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
+inline constexpr bool reduces_in_place_wrongly = true;
+#else
+inline constexpr bool reduces_in_place_wrongly = false;
+#endif
+
+// MPICH's MPI_Reduce_scatter in place moves a rank's part to the front with memcpy, and aborts if the two overlap.
+#if defined(MPICH_VERSION)
+inline constexpr bool scatters_in_place_wrongly = true;
+#else
+inline constexpr bool scatters_in_place_wrongly = false;
+#endif
+
+// MPICH 4.0.2 ignores the displacement in MPI_Allgatherv and MPI_Iallgatherv on a communicator of one rank.
+#if defined(MPICH_VERSION)
+inline constexpr bool ignores_a_single_displacement = true;
+#else
+inline constexpr bool ignores_a_single_displacement = false;
+#endif
+
+}  // namespace ferrompi::detail

@@ -1,0 +1,169 @@
+// Nonblocking operations that own their buffers: what is moved in is kept, and handed back by `Pending::get()`.
+#pragma once
+
+#include <ferrompi/detail/buffers.hpp>
+#include <ferrompi/detail/engine.hpp>
+
+#include <bit>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace ferrompi {
+
+class Info;
+
+namespace detail {
+
+/// Which of the arguments are buffers given away, as a bit mask.
+template <unsigned Buffers, class... A>
+consteval unsigned owned_mask() {
+  unsigned mask = 0;
+  unsigned bit = 1;
+  ((mask |= Owned<A> ? bit & Buffers : 0, bit <<= 1), ...);
+  return mask;
+}
+
+/// What a Pending hands back: the one container that was moved in, or both as a pair.
+template <unsigned Mask, class... A>
+consteval auto held_type() {
+  constexpr auto first = static_cast<std::size_t>(std::countr_zero(Mask));
+  using Arguments = std::tuple<A...>;
+  using First = std::remove_cvref_t<std::tuple_element_t<first, Arguments>>;
+  if constexpr (std::has_single_bit(Mask)) {
+    return std::type_identity<First>();
+  } else {
+    constexpr auto second = static_cast<std::size_t>(std::countr_zero(Mask & (Mask - 1)));
+    return std::type_identity<std::pair<First, std::remove_cvref_t<std::tuple_element_t<second, Arguments>>>>();
+  }
+}
+
+inline namespace FERROMPI_VARIANT {
+
+/// Moves the owned buffers to the heap, then calls `run` with references to them in their places.
+template <unsigned Mask, class Run, class... A>
+auto with_held_buffers(Nonblocking form, Run run, A&&... args) {
+  using R = typename decltype(held_type<Mask, A...>())::type;
+  std::tuple<A&&...> given(std::forward<A>(args)...);
+  constexpr auto first = static_cast<std::size_t>(std::countr_zero(Mask));
+  constexpr auto second = static_cast<std::size_t>(std::countr_zero(Mask & (Mask - 1)));
+  std::unique_ptr<Held<R>> owner;
+  if constexpr (std::has_single_bit(Mask)) {
+    owner = std::make_unique<Held<R>>(R(std::move(std::get<first>(given))));
+  } else {
+    owner = std::make_unique<Held<R>>(R(std::move(std::get<first>(given)), std::move(std::get<second>(given))));
+  }
+  auto& held = *owner;
+  ensure(form.hold).buffers = std::move(owner);
+  const auto argument = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> decltype(auto) {
+    // Split by the mask first: what does not depend on I is looked at even where I rules it out.
+    if constexpr (std::has_single_bit(Mask)) {
+      if constexpr (I == first) return (held.value);
+    } else {
+      if constexpr (I == first) return (held.value.first);
+      if constexpr (I == second) return (held.value.second);
+    }
+    if constexpr (I != first && (std::has_single_bit(Mask) || I != second)) {
+      return std::forward<std::tuple_element_t<I, std::tuple<A&&...>>>(std::get<I>(given));
+    }
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    Request request = run(std::move(form), argument(std::integral_constant<std::size_t, I>())...);
+    return Pending<R>(std::move(request), held);
+  }
+  (std::index_sequence_for<A...>());
+}
+
+/// Runs `Op` on arguments of which some buffers may be given away.
+template <class Op, bool InPlace, class... A>
+auto start(Nonblocking form, const Group& group, A&&... args) {
+  constexpr unsigned buffers = InPlace ? 0b1 : Op::buffers;
+  constexpr unsigned mask = owned_mask<buffers, A...>();
+  const auto run = [&group](Nonblocking&& with, auto&&... rest) {
+    if constexpr (InPlace) {
+      return Op::run_inplace(with, group, std::forward<decltype(rest)>(rest)...);
+    } else {
+      return Op::run(with, group, std::forward<decltype(rest)>(rest)...);
+    }
+  };
+  if constexpr (mask == 0) {
+    return run(std::move(form), std::forward<A>(args)...);
+  } else {
+    return with_held_buffers<mask>(std::move(form), run, std::forward<A>(args)...);
+  }
+}
+
+/// One value, or one container given away, instead of two buffers: the result takes its place.
+template <class Op, bool InPlace, class V, class... A>
+auto start_on_one(Nonblocking form, const Group& group, V&& value, A&&... args) {
+  if constexpr (Value<V>) {
+    using T = std::remove_cvref_t<V>;
+    auto owner = std::make_unique<Held<T>>(T(std::forward<V>(value)));
+    auto& held = *owner;
+    ensure(form.hold).buffers = std::move(owner);
+    const std::span<T, 1> one(&held.value, 1);
+    Op::adjust(form, group, held.value);
+    Request request = start<Op, InPlace>(std::move(form), group, one, std::forward<A>(args)...);
+    return Pending<T>(std::move(request), held);
+  } else {
+    static_assert(Owned<V>,
+                  "give a buffer for the result, move the container in, or use the _inplace form: this operation "
+                  "cannot put its result into a buffer that it only borrows for reading");
+    return start<Op, InPlace>(std::move(form), group, std::forward<V>(value), std::forward<A>(args)...);
+  }
+}
+
+/// Runs the nonblocking form, whichever of the above the arguments ask for.
+template <class Op, class First, class... A>
+auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args) {
+  constexpr bool two_buffers = std::popcount(Op::buffers) == 2;
+  if constexpr (1 + sizeof...(A) == Op::one_buffer_arity && (two_buffers || Value<First>)) {
+    return start_on_one<Op, two_buffers>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);
+  } else {
+    return start<Op, false>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);
+  }
+}
+
+/// Runs the persistent form. The last argument may be an Info.
+template <class Op, bool InPlace, class... A>
+auto plan(Persistent form, const Group& group, A&&... args) {
+  constexpr unsigned buffers = InPlace ? 0b1 : Op::buffers;
+  static_assert(owned_mask<buffers, A...>() == 0,
+                "a persistent operation borrows its buffers: pass a named container or a span, not a temporary that "
+                "dies with the call");
+  if constexpr (InPlace) {
+    return Op::run_inplace(form, group, std::forward<A>(args)...);
+  } else {
+    return Op::run(form, group, std::forward<A>(args)...);
+  }
+}
+
+template <class... A>
+consteval bool ends_with_info() {
+  if constexpr (sizeof...(A) == 0) {
+    return false;
+  } else {
+    using Last = std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>;
+    return std::is_same_v<std::remove_cvref_t<Last>, Info>;
+  }
+}
+
+template <class Op, bool InPlace, class... A>
+auto plan_with_info(Persistent form, const Group& group, A&&... args) {
+  if constexpr (ends_with_info<A...>()) {
+    std::tuple<A&&...> given(std::forward<A>(args)...);
+    form.info = std::get<sizeof...(A) - 1>(given).native();
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return plan<Op, InPlace>(std::move(form), group,
+                               std::forward<std::tuple_element_t<I, std::tuple<A&&...>>>(std::get<I>(given))...);
+    }
+    (std::make_index_sequence<sizeof...(A) - 1>());
+  } else {
+    return plan<Op, InPlace>(std::move(form), group, std::forward<A>(args)...);
+  }
+}
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace detail
+}  // namespace ferrompi

@@ -1,0 +1,133 @@
+// What all reductions share: the operation, be it predefined or a callable, and counts beyond an int.
+#pragma once
+
+#include <ferrompi/detail/buffers.hpp>
+#include <ferrompi/detail/checks.hpp>
+#include <ferrompi/detail/engine.hpp>
+#include <ferrompi/op.hpp>
+
+namespace ferrompi::detail {
+
+struct ReduceArgs {
+  const void* send;
+  void* recv;
+  std::size_t count;
+  int root;
+  Group group;
+  // Filled in by `reduce`:
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  bool native = true;  // MPI's own op, which takes 64-bit counts wherever the function does
+};
+
+inline namespace FERROMPI_VARIANT {
+
+/// The arguments of a reduction whose operation is a callable: the reduction becomes part of the datatype.
+inline void attach(ReduceArgs& args, const Reduction& reduction, bool large) {
+  args.type = reduction.type();
+  args.op = reduction.op();
+  if (large) args.count = 1;
+}
+
+/// With a callable, which lives on the stack of a blocking call and in the request otherwise.
+template <class Op, class T, class Form, class F>
+auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commutes) {
+  args.native = false;
+  const bool large = Op::is_one_unit(args);
+  const auto unit = large ? args.count : 1;
+  if constexpr (is_blocking<Form>) {
+    CallableReduction<T, F&> reduction(datatype_of<T>(), unit, commutes, function);
+    attach(args, reduction, large);
+    form.template issue<Op>(args);
+    reduction.rethrow();
+  } else {
+    using Reduction = CallableReduction<T, std::decay_t<F>>;
+    auto reduction = std::make_unique<Reduction>(datatype_of<T>(), unit, commutes, std::forward<F>(function));
+    attach(args, *reduction, large);
+    ensure(form.hold).reduction = std::move(reduction);
+    return form.template issue<Op>(args);
+  }
+}
+
+/// Runs the reduction `Op` on elements of `T` with `op`, a ReduceOp or a callable.
+template <class Op, class T, class Form, class O>
+FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args args, O&& op) {
+  require_reduction<O, T>();
+  if constexpr (is_reduce_op<O>) {
+    checks.defined<T>(op);
+    args.type = datatype_of<T>();
+    args.op = native_op<T>(op);
+    args.native = reduces_natively<T>;
+    return launch<Op>(form, args);
+  } else if constexpr (is_commutative<std::remove_cvref_t<O>>) {
+    return reduce_with<Op, T>(form, args, std::forward<O>(op).function, true);
+  } else {
+    return reduce_with<Op, T>(form, args, std::forward<O>(op), false);
+  }
+}
+
+/// An element-by-element reduction: `Self` adds the MPI functions.
+template <class Self>
+struct ElementwiseReduction : CollectiveTraits {
+  static constexpr bool leaves_first_rank_alone = false;
+  using Args = ReduceArgs;
+  static constexpr unsigned buffers = 0b11;
+  static constexpr std::size_t one_buffer_arity = 2;
+
+  template <class Count, class F, class... Tail>
+  FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
+    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.group.native,
+                    tail...);
+  }
+  static constexpr bool counts_are_large(const Args& args) { return exceeds_int(args.count); }
+  static constexpr bool must_shrink(const Args& args) {
+    return (!has_large_counts || !args.native) && Self::counts_are_large(args);
+  }
+  /// Whether a reduction of ours sees all elements as one, because an int cannot count them.
+  static constexpr bool is_one_unit(const Args& args) { return Self::counts_are_large(args); }
+  static void shrink(Args& args, Hold& hold) {
+    hold.reduction = std::make_unique<LargeReduction>(args.type, args.count, args.op);
+    attach(args, *hold.reduction, true);
+  }
+
+  template <class Form, BufferLike S, BufferLike R, class O>
+  FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op) {
+    static_assert(lengths_may_agree<S, R>, "send and recv must have the same length");
+    require_same_elements<S, R>();
+    const auto from = input(send);
+    const auto to = output(std::forward<R>(recv));
+    const Checks checks(form.operation, group);
+    checks.equal(from.size(), to.size());
+    checks.apart(from, to);
+    return reduce<Self, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, group},
+                                      std::forward<O>(op));
+  }
+
+  template <class Form, BufferLike B, class O>
+  FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op) {
+    const auto elements = output(std::forward<B>(buffer));
+    const Checks checks(form.operation, group);
+    return reduce<Self, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group},
+                                      std::forward<O>(op));
+  }
+
+  /// A container in, the same container out.
+  template <Owned B, class O>
+  static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op) {
+    std::remove_cvref_t<B> result(std::forward<B>(buffer));
+    Self::run_inplace(form, group, result, std::forward<O>(op));
+    return result;
+  }
+
+  /// One value in, one value out.
+  template <Value T, class O>
+  FERROMPI_INLINE static T run(const Blocking& form, const Group& group, const T& value, O&& op) {
+    T result;  // MPI writes it, but for a rank that nothing comes before
+    if constexpr (Self::leaves_first_rank_alone) result = T{};
+    run(form, group, std::span<const T, 1>(&value, 1), std::span<T, 1>(&result, 1), std::forward<O>(op));
+    return result;
+  }
+};
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace ferrompi::detail

@@ -1,0 +1,97 @@
+// A message that was found and is now this rank's to receive, whatever other threads do.
+#pragma once
+
+#include <ferrompi/p2p.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace ferrompi {
+
+namespace detail {
+inline namespace FERROMPI_VARIANT {
+
+struct MatchedArgs {
+  void* buffer;
+  std::size_t count;
+  MPI_Datatype type;
+  MPI_Message* message;
+  MPI_Datatype element = type;
+};
+
+struct MatchedRecv : MessageOperation {
+  using Args = MatchedArgs;
+  FERROMPI_MATCHED_ENTRY_POINTS;
+  static constexpr OnDrop on_drop = OnDrop::Cancel;
+
+  template <class Count, class F, class... Tail>
+  static int invoke(F function, const Args& args, Tail... tail) {
+    return function(args.buffer, static_cast<Count>(args.count), args.type, args.message, tail...);
+  }
+  static MPI_Datatype element(const Args& args) { return args.element; }
+  static constexpr bool counts_are_large(const Args& args) { return exceeds_int(args.count); }
+  static constexpr bool must_shrink(const Args& args) { return !has_large_counts && counts_are_large(args); }
+  static void shrink(Args& args, Hold& hold) { shrink_count(args.count, args.type, hold); }
+};
+
+}  // namespace FERROMPI_VARIANT
+}  // namespace detail
+
+/// From `Communicator::mprobe`. Receive it once; one that is destroyed without is received and thrown away, so that
+/// its sender does not wait for ever.
+class [[nodiscard]] Message {
+ public:
+  Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status, MPI_BYTE) {}
+  Message(Message&& other) noexcept : native_(std::exchange(other.native_, MPI_MESSAGE_NULL)), status_(other.status_) {}
+  Message& operator=(Message&& other) noexcept;
+  ~Message() { discard(); }
+
+  [[nodiscard]] int source() const noexcept { return status_.source(); }
+  [[nodiscard]] int tag() const noexcept { return status_.tag(); }
+  [[nodiscard]] std::size_t bytes() const { return status_.bytes(); }
+  /// Length in elements of `T`.
+  template <class T>
+  [[nodiscard]] std::size_t count() const {
+    return status_.count<T>();
+  }
+
+  /// Receives into a buffer that must be long enough.
+  template <class R>
+  Status recv(R&& buffer) {
+    const auto to = detail::output(std::forward<R>(buffer));
+    require("recv");
+    detail::Blocking form{"recv"};
+    const auto type = datatype_of<detail::element_t<R>>();
+    MPI_Status status;
+    detail::launch<detail::MatchedRecv>(form, {to.data(), to.size(), type, &native_}, &status);
+    return Status(status, type);
+  }
+
+  /// Receives all of it.
+  template <class T>
+  [[nodiscard]] std::vector<T> recv() {
+    std::vector<T> values(count<T>());
+    recv(values);
+    return values;
+  }
+
+  /// Borrows the buffer until the request is complete.
+  template <class R>
+  Request irecv(R&& buffer) {
+    const auto to = detail::output(std::forward<R>(buffer));
+    require("irecv");
+    detail::Nonblocking form{"irecv"};
+    return detail::launch<detail::MatchedRecv>(form,
+                                               {to.data(), to.size(), datatype_of<detail::element_t<R>>(), &native_});
+  }
+
+ private:
+  void require(const char* operation) const;
+  void discard() noexcept;
+
+  MPI_Message native_;
+  Status status_;
+};
+
+}  // namespace ferrompi

@@ -1,0 +1,87 @@
+// Operations that are set up once and started again and again on the same buffers.
+#pragma once
+
+#include <ferrompi/detail/hold.hpp>
+#include <ferrompi/detail/mpi.hpp>
+#include <ferrompi/detail/runtime.hpp>
+#include <ferrompi/status.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace ferrompi {
+
+namespace detail {
+
+/// The nonblocking call that stands in for a persistent one, with its arguments.
+struct Restart {
+  Restart() = default;
+  Restart(const Restart&) = delete;
+  Restart& operator=(const Restart&) = delete;
+  virtual ~Restart() = default;
+  virtual int start(MPI_Request* request) const = 0;
+};
+
+struct PersistentAccess;
+
+}  // namespace detail
+
+/// Borrows its buffers: they must live, and stay where they are, as long as this does. What it needs beside them, such
+/// as counts and callables, it keeps itself. Destroying it waits for a started operation.
+class [[nodiscard]] PersistentRequest {
+ public:
+  PersistentRequest(PersistentRequest&& other) noexcept;
+  PersistentRequest& operator=(PersistentRequest&& other) noexcept;
+  ~PersistentRequest() { release(); }
+
+  /// Begins one round. For a collective operation every rank starts. An error if a round is in progress.
+  void start();
+  /// Waits for the end of the round; returns at once if none is in progress.
+  Status wait();
+  /// The status if no round is in progress any more.
+  [[nodiscard]] std::optional<Status> test();
+  /// From `start()` until `wait()` or `test()` has seen the end.
+  [[nodiscard]] bool is_active() const noexcept { return active_; }
+  /// True if the MPI library's own persistent operation is used, false if each start is a nonblocking call because the
+  /// library has none or a wrong one.
+  [[nodiscard]] bool is_native() const noexcept { return restart_ == nullptr; }
+  [[nodiscard]] MPI_Request native() const noexcept { return native_; }
+
+ private:
+  friend struct detail::PersistentAccess;
+
+  PersistentRequest(MPI_Request native, MPI_Datatype type, const char* operation, detail::HoldPtr hold,
+                    std::unique_ptr<const detail::Restart> restart) noexcept
+      : native_(native), type_(type), operation_(operation), hold_(std::move(hold)), restart_(std::move(restart)) {}
+
+  void release() noexcept;
+  void finished(const MPI_Status& status);
+
+  MPI_Request native_;
+  MPI_Datatype type_;
+  const char* operation_;
+  bool active_ = false;
+  detail::HoldPtr hold_;
+  std::unique_ptr<const detail::Restart> restart_;
+  Status status_;
+  detail::UnwindingDetector unwinding_;
+};
+
+/// Starts all; none if one of them is in progress.
+void start_all(std::span<PersistentRequest> requests);
+/// Waits for every round that is in progress.
+void wait_all(std::span<PersistentRequest> requests);
+
+namespace detail {
+
+/// The library's door into a persistent request.
+struct PersistentAccess {
+  static PersistentRequest make(MPI_Request native, MPI_Datatype type, const char* operation, HoldPtr hold,
+                                std::unique_ptr<const Restart> restart) noexcept {
+    return PersistentRequest(native, type, operation, std::move(hold), std::move(restart));
+  }
+};
+
+}  // namespace detail
+}  // namespace ferrompi

@@ -1,0 +1,181 @@
+#include <ferrompi/communicator.hpp>
+
+#include <ferrompi/info.hpp>
+
+#include "ferrompi/text.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <ostream>
+
+namespace ferrompi {
+
+namespace {
+
+int to_mpi(SplitType type) {
+  return type == SplitType::Shared ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED;
+}
+
+}  // namespace
+
+const char* to_string(SplitType type) noexcept {
+  return type == SplitType::Shared ? "Shared" : "Undefined";
+}
+std::ostream& operator<<(std::ostream& out, SplitType type) {
+  return out << to_string(type);
+}
+
+Communicator::Communicator(MPI_Comm native, bool owned, const char* operation) : owned_(owned) {
+  if (native == MPI_COMM_NULL) {
+    throw MpiError(operation, ErrorClass::Comm, "MPI_COMM_NULL is no communicator");
+  }
+  detail::check(MPI_Comm_rank(native, &group_.rank), operation);
+  detail::check(MPI_Comm_size(native, &group_.size), operation);
+  group_.native = native;
+}
+
+// Every communicator that is made here returns its errors, from before its first use.
+Communicator Communicator::own(MPI_Comm native, const char* operation) {
+  Communicator result(native, true, operation);
+  detail::check(MPI_Comm_set_errhandler(native, MPI_ERRORS_RETURN), operation);
+  return result;
+}
+
+Communicator Communicator::adopt(MPI_Comm comm) {
+  detail::attach("adopt");
+  return own(comm, "adopt");
+}
+
+Communicator Communicator::borrow(MPI_Comm comm) {
+  detail::attach("borrow");
+  return Communicator(comm, false, "borrow");
+}
+
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  if (this != &other) {
+    release();
+    group_ = std::exchange(other.group_, {});
+    owned_ = std::exchange(other.owned_, false);
+  }
+  return *this;
+}
+
+Communicator::~Communicator() {
+  release();
+}
+
+// Freeing is collective. While an exception passes through, the other ranks may never come: leaving the handle to the
+// end of the process is the only thing that cannot hang.
+void Communicator::release() noexcept {
+  if (owned_ && group_.native != MPI_COMM_NULL && !unwinding_.unwinding() && detail::mpi_is_usable()) {
+    MPI_Comm_free(&group_.native);
+  }
+  group_ = {};
+  owned_ = false;
+}
+
+Communicator Communicator::duplicate() const {
+  const detail::Checks checks("duplicate", group_);
+  const detail::CallGuard guard("duplicate");
+  MPI_Comm result = MPI_COMM_NULL;
+  detail::check(MPI_Comm_dup(group_.native, &result), "duplicate");
+  return own(result, "duplicate");
+}
+
+Communicator Communicator::duplicate(const Info& info) const {
+  const detail::Checks checks("duplicate", group_);
+  const detail::CallGuard guard("duplicate");
+  MPI_Comm result = MPI_COMM_NULL;
+  detail::check(MPI_Comm_dup_with_info(group_.native, info.native(), &result), "duplicate");
+  return own(result, "duplicate");
+}
+
+std::optional<Communicator> Communicator::split(int color, int key) const {
+  const detail::Checks checks("split", group_);
+  if (color < 0 && color != undefined) {
+    throw MpiError("split", ErrorClass::Arg,
+                   detail::text_of("color ", color, " on rank ", group_.rank,
+                                   " is negative: colours start at 0, and undefined joins no part"));
+  }
+  const detail::CallGuard guard("split");
+  MPI_Comm result = MPI_COMM_NULL;
+  detail::check(MPI_Comm_split(group_.native, color, key, &result), "split");
+  if (result == MPI_COMM_NULL) return std::nullopt;
+  return own(result, "split");
+}
+
+std::optional<Communicator> Communicator::split_type(SplitType type, int key) const {
+  return split_type(type, key, Info::null());
+}
+
+std::optional<Communicator> Communicator::split_type(SplitType type, int key, const Info& info) const {
+  const detail::Checks checks("split_type", group_);
+  const detail::CallGuard guard("split_type");
+  MPI_Comm result = MPI_COMM_NULL;
+  detail::check(MPI_Comm_split_type(group_.native, to_mpi(type), key, info.native(), &result), "split_type");
+  if (result == MPI_COMM_NULL) return std::nullopt;
+  return own(result, "split_type");
+}
+
+Communicator Communicator::split_shared() const {
+  auto node = split_type(SplitType::Shared, group_.rank);
+  if (!node) throw InternalError("split_shared", "MPI gave no communicator for the processes of this machine");
+  return std::move(*node);
+}
+
+std::string Communicator::name() const {
+  const detail::Checks checks("name", group_);
+  std::array<char, MPI_MAX_OBJECT_NAME + 1> text{};
+  int length = 0;
+  detail::check(MPI_Comm_get_name(group_.native, text.data(), &length), "name");
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+void Communicator::set_name(const std::string& name) const {
+  const detail::Checks checks("set_name", group_);
+  if (name.size() >= MPI_MAX_OBJECT_NAME) {
+    throw MpiError("set_name", ErrorClass::Arg,
+                   detail::text_of("a name of ", name.size(), " characters is longer than the ",
+                                   MPI_MAX_OBJECT_NAME - 1, " that this MPI library keeps"));
+  }
+  detail::check(MPI_Comm_set_name(group_.native, name.c_str()), "set_name");
+}
+
+std::string Communicator::processor_name() const {
+  const detail::Checks checks("processor_name", group_);
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> text{};
+  int length = 0;
+  detail::check(MPI_Get_processor_name(text.data(), &length), "processor_name");
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+void Communicator::abort(int code) const {
+  if (detail::mpi_is_usable()) MPI_Abort(group_.size == 0 ? MPI_COMM_WORLD : group_.native, code);
+  std::abort();
+}
+
+Message Communicator::mprobe(int source, int tag) const {
+  const detail::Checks checks("mprobe", group_);
+  checks.source(source);
+  checks.receive_tag(tag);
+  const detail::CallGuard guard("mprobe");
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
+  return Message(message, status);
+}
+
+std::optional<Message> Communicator::improbe(int source, int tag) const {
+  const detail::Checks checks("improbe", group_);
+  checks.source(source);
+  checks.receive_tag(tag);
+  const detail::CallGuard guard("improbe");
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  int found = 0;
+  detail::check(MPI_Improbe(source, tag, group_.native, &found, &message, &status), "improbe");
+  if (found == 0) return std::nullopt;
+  return Message(message, status);
+}
+
+}  // namespace ferrompi

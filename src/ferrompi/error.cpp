@@ -1,0 +1,98 @@
+#include <ferrompi/error.hpp>
+
+#include <ferrompi/detail/runtime.hpp>
+
+#include "ferrompi/text.hpp"
+
+#include <array>
+#include <ostream>
+
+namespace ferrompi {
+
+const char* to_string(ErrorClass error_class) noexcept {
+  switch (error_class) {
+    case ErrorClass::Success: return "SUCCESS";
+#define FERROMPI_NAME(name, macro) \
+  case ErrorClass::name: return "ERR_" #macro;
+      FERROMPI_ERROR_CLASSES(FERROMPI_NAME)
+#undef FERROMPI_NAME
+    case ErrorClass::Raw: return "ERR_CLASS";
+  }
+  return "ERR_CLASS";
+}
+
+ErrorClass error_class_from_mpi(int mpi_class) noexcept {
+  if (mpi_class == MPI_SUCCESS) return ErrorClass::Success;
+#define FERROMPI_MATCH(name, macro) \
+  if (mpi_class == MPI_ERR_##macro) return ErrorClass::name;
+  FERROMPI_ERROR_CLASSES(FERROMPI_MATCH)
+#undef FERROMPI_MATCH
+  return ErrorClass::Raw;
+}
+
+int to_mpi(ErrorClass error_class) noexcept {
+  switch (error_class) {
+    case ErrorClass::Success: return MPI_SUCCESS;
+#define FERROMPI_VALUE(name, macro) \
+  case ErrorClass::name: return MPI_ERR_##macro;
+      FERROMPI_ERROR_CLASSES(FERROMPI_VALUE)
+#undef FERROMPI_VALUE
+    case ErrorClass::Raw: break;
+  }
+  return MPI_ERR_UNKNOWN;
+}
+
+std::ostream& operator<<(std::ostream& out, ErrorClass error_class) {
+  return out << to_string(error_class);
+}
+
+namespace {
+
+// The error routines may be called only between MPI_Init and MPI_Finalize.
+std::string message_of(int code) {
+  if (detail::mpi_is_usable()) {
+    std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+    int length = 0;
+    if (MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS && length > 0) {
+      return std::string(text.data(), static_cast<std::size_t>(length));
+    }
+  }
+  return detail::text_of("MPI error code ", code);
+}
+
+ErrorClass class_of(int code) {
+  if (detail::mpi_is_usable()) {
+    int error_class = 0;
+    if (MPI_Error_class(code, &error_class) == MPI_SUCCESS) return error_class_from_mpi(error_class);
+  }
+  return error_class_from_mpi(code);
+}
+
+std::string mpi_text(const std::string& operation, ErrorClass error_class, int code, const std::string& message) {
+  const auto number = error_class == ErrorClass::Raw ? detail::text_of("(", code, ")") : std::string();
+  return detail::text_of("MPI error in ", operation, ": ", message, " (class=", to_string(error_class), number,
+                         ", code=", code, ")");
+}
+
+}  // namespace
+
+Error::Error(std::string operation, const std::string& text)
+    : cobre::comm::Error(text), operation_(std::move(operation)) {}
+
+MpiError::MpiError(std::string operation, ErrorClass error_class, int code, const std::string& message)
+    : Error(operation, mpi_text(operation, error_class, code, message)), error_class_(error_class), code_(code) {}
+
+MpiError::MpiError(std::string operation, int code)
+    : MpiError(std::move(operation), class_of(code), code, message_of(code)) {}
+
+MpiError::MpiError(std::string operation, int code, const std::string& context)
+    : MpiError(std::move(operation), class_of(code), code, detail::text_of(context, ": ", message_of(code))) {}
+
+MpiError::MpiError(std::string operation, ErrorClass error_class, const std::string& message)
+    : MpiError(std::move(operation), error_class, to_mpi(error_class), message) {}
+
+void detail::throw_mpi_error(const char* operation, int code) {
+  throw MpiError(operation, code);
+}
+
+}  // namespace ferrompi

@@ -1,0 +1,71 @@
+#include <ferrompi/detail/exchange.hpp>
+
+#include <climits>
+
+namespace ferrompi::detail {
+
+namespace {
+
+// Elements from a byte offset on, as one datatype that knows both.
+MPI_Datatype placed_type(const char* operation, MPI_Datatype element, std::size_t count, MPI_Aint offset) {
+  MPI_Datatype whole = make_contiguous_type(element, count);
+  MPI_Datatype placed = MPI_DATATYPE_NULL;
+  const int one = 1;
+  const int code = MPI_Type_create_hindexed(1, &one, &offset, whole, &placed);
+  MPI_Type_free(&whole);
+  check(code, operation);
+  check(MPI_Type_commit(&placed), operation);
+  return placed;
+}
+
+struct Part {
+  std::size_t count;
+  std::size_t offset;  // in elements
+};
+
+Part part_of(const ExchangeSide& side, const Group& group, int peer) {
+  if (side.skip_self && peer == group.rank) return {0, 0};
+  switch (side.kind) {
+    case ExchangeSide::Kind::Nothing: return {0, 0};
+    case ExchangeSide::Kind::One: return {peer == side.peer ? side.count : 0, 0};
+    case ExchangeSide::Kind::All: return {side.count, 0};
+    case ExchangeSide::Kind::Parts: break;
+  }
+  const auto r = static_cast<std::size_t>(peer);
+  return {static_cast<std::size_t>(at(side.parts.counts, r)), static_cast<std::size_t>(at(side.parts.displs, r))};
+}
+
+}  // namespace
+
+ExchangeArgs plan_exchange(const char* operation, const Group& group, const ExchangeSide& send,
+                           const ExchangeSide& recv, MPI_Datatype type, LayoutStorage storage) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check(MPI_Type_get_extent(type, &lower, &extent), operation);
+  const auto size = static_cast<std::size_t>(group.size);
+  storage.narrow.assign(4 * size, 0);
+  storage.handles.assign(2 * size, type);
+
+  const auto fill = [&](const ExchangeSide& side, std::size_t at_int, std::size_t at_type) -> ExchangeArgs::Side {
+    int* counts = storage.narrow.data() + at_int;
+    int* displs = counts + size;
+    MPI_Datatype* types = storage.handles.data() + at_type;
+    for (std::size_t r = 0; r < size; ++r) {
+      const auto part = part_of(side, group, static_cast<int>(r));
+      if (part.count == 0) continue;
+      const auto offset = static_cast<MPI_Aint>(part.offset) * extent;
+      if (part.count <= INT_MAX && offset <= INT_MAX) {
+        counts[r] = static_cast<int>(part.count);
+        displs[r] = static_cast<int>(offset);
+      } else {
+        types[r] = storage.types.emplace_back(placed_type(operation, type, part.count, offset));
+        counts[r] = 1;
+      }
+    }
+    return {side.buffer, counts, displs, types};
+  };
+
+  return {fill(send, 0, 0), fill(recv, 2 * size, size), type, group.native};
+}
+
+}  // namespace ferrompi::detail

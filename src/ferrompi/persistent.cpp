@@ -1,0 +1,117 @@
+#include <ferrompi/persistent.hpp>
+
+#include <ferrompi/error.hpp>
+
+#include "ferrompi/text.hpp"
+#include "ferrompi/unwinding.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace ferrompi {
+
+PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept
+    : native_(std::exchange(other.native_, MPI_REQUEST_NULL)),
+      type_(other.type_),
+      operation_(other.operation_),
+      active_(std::exchange(other.active_, false)),
+      hold_(std::move(other.hold_)),
+      restart_(std::move(other.restart_)),
+      status_(other.status_) {}
+
+PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexcept {
+  if (this != &other) {
+    release();
+    native_ = std::exchange(other.native_, MPI_REQUEST_NULL);
+    type_ = other.type_;
+    operation_ = other.operation_;
+    active_ = std::exchange(other.active_, false);
+    hold_ = std::move(other.hold_);
+    restart_ = std::move(other.restart_);
+    status_ = other.status_;
+  }
+  return *this;
+}
+
+void PersistentRequest::start() {
+  detail::require_running("start");
+  if (active_) {
+    throw InvalidOp("start", detail::text_of("this ", operation_, " is in progress: wait() for its end first"));
+  }
+  if (native_ == MPI_REQUEST_NULL && !restart_) {
+    throw InvalidOp("start", "this persistent request was moved from");
+  }
+  const detail::CallGuard guard("start");
+  detail::check(restart_ ? restart_->start(&native_) : MPI_Start(&native_), "start");
+  active_ = true;
+}
+
+void PersistentRequest::finished(const MPI_Status& status) {
+  active_ = false;
+  status_ = Status(status, type_);
+  if (hold_) hold_->completed();
+}
+
+Status PersistentRequest::wait() {
+  if (!active_) return status_;
+  detail::require_running("wait");
+  MPI_Status status{};
+  {
+    const detail::CallGuard guard("wait");
+    const int code = MPI_Wait(&native_, &status);
+    active_ = false;
+    detail::check(code, "wait");
+  }
+  finished(status);
+  return status_;
+}
+
+std::optional<Status> PersistentRequest::test() {
+  if (!active_) return status_;
+  detail::require_running("test");
+  MPI_Status status{};
+  int done = 0;
+  {
+    const detail::CallGuard guard("test");
+    const int code = MPI_Test(&native_, &done, &status);
+    if (code != MPI_SUCCESS) active_ = false;
+    detail::check(code, "test");
+  }
+  if (done == 0) return std::nullopt;
+  finished(status);
+  return status_;
+}
+
+void PersistentRequest::release() noexcept {
+  if (native_ != MPI_REQUEST_NULL && detail::mpi_is_usable()) {
+    if (active_) detail::finish_dropped(native_, unwinding_.unwinding(), "a PersistentRequest");
+    if (native_ != MPI_REQUEST_NULL) MPI_Request_free(&native_);
+  }
+  native_ = MPI_REQUEST_NULL;
+  active_ = false;
+}
+
+// One by one, in the order given: MPI_Startall promises no more, and requests without a native twin need it.
+void start_all(std::span<PersistentRequest> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].is_active()) {
+      throw InvalidOp("start_all", detail::text_of("request ", i, " of ", requests.size(),
+                                                   " is in progress: wait() for its end first"));
+    }
+  }
+  for (auto& request : requests) request.start();
+}
+
+void wait_all(std::span<PersistentRequest> requests) {
+  std::exception_ptr first;
+  for (auto& request : requests) {
+    try {
+      request.wait();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace ferrompi

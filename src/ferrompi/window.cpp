@@ -1,0 +1,258 @@
+// Epochs of a window. Three rules of MPI are checked before it is called, because libraries answer them with anything
+// from an error to a crash: an operation needs an epoch that reaches its target; lock and fence epochs do not overlap;
+// a rank is locked once.
+//
+// Order of loads and stores. A shared window is plain memory, and the C++ compiler and the CPU know nothing of MPI.
+// What makes a store of one rank visible to a load of another is a chain: release fence, the library's own store that
+// says "done" (to a flag, a lock word, a message), the library's load that sees it on the other side, acquire fence.
+// The library's part may be relaxed; the fences here make the chain whole whatever it does inside.
+#include <ferrompi/error.hpp>
+#include <ferrompi/window/state.hpp>
+
+#include "ferrompi/text.hpp"
+#include "ferrompi/window_call.hpp"
+#include "ferrompi/window_registry.hpp"
+
+#include <ostream>
+
+namespace ferrompi {
+
+const char* to_string(WindowLayout layout) noexcept {
+  return layout == WindowLayout::Contiguous ? "Contiguous" : "Separate";
+}
+
+const char* to_string(LockType type) noexcept {
+  return type == LockType::Exclusive ? "Exclusive" : "Shared";
+}
+
+std::ostream& operator<<(std::ostream& out, WindowLayout layout) {
+  return out << to_string(layout);
+}
+
+std::ostream& operator<<(std::ostream& out, LockType type) {
+  return out << to_string(type);
+}
+
+namespace {
+
+constexpr struct {
+  FenceAssert assertion;
+  int mpi;
+  const char* name;
+} assertions[] = {{FenceAssert::NoStore, MPI_MODE_NOSTORE, "NoStore"},
+                  {FenceAssert::NoPut, MPI_MODE_NOPUT, "NoPut"},
+                  {FenceAssert::NoPrecede, MPI_MODE_NOPRECEDE, "NoPrecede"},
+                  {FenceAssert::NoSucceed, MPI_MODE_NOSUCCEED, "NoSucceed"}};
+
+constexpr bool has(FenceAssert set, FenceAssert one) {
+  return (set & one) != FenceAssert::None;
+}
+
+int to_mpi(FenceAssert assertion) {
+  int result = 0;
+  for (const auto& entry : assertions) {
+    if (has(assertion, entry.assertion)) result |= entry.mpi;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, FenceAssert assertion) {
+  if (assertion == FenceAssert::None) return out << "None";
+  const char* separator = "";
+  for (const auto& entry : assertions) {
+    if (!has(assertion, entry.assertion)) continue;
+    out << separator << entry.name;
+    separator = "|";
+  }
+  return out;
+}
+
+namespace detail {
+
+namespace {
+
+/// Orders what this process wrote before the library says so, and what it reads after the library heard of others.
+class Ordered {
+ public:
+  Ordered() noexcept { std::atomic_thread_fence(std::memory_order_release); }
+  ~Ordered() { std::atomic_thread_fence(std::memory_order_acquire); }
+  Ordered(const Ordered&) = delete;
+  Ordered& operator=(const Ordered&) = delete;
+};
+
+[[noreturn]] void throw_wrong_epoch(const char* operation, const std::string& message) {
+  throw MpiError(operation, ErrorClass::RmaSync, message);
+}
+
+}  // namespace
+
+void WindowState::require_rank(int rank, const char* operation) const {
+  if (rank < 0 || rank >= size()) {
+    throw MpiError(operation, ErrorClass::Rank,
+                   text_of("rank ", rank, " is outside of this window, which has ", size(), " ranks"));
+  }
+}
+
+const WindowSegment& WindowState::segment(int rank, const char* operation) const {
+  require_rank(rank, operation);
+  return segments_[static_cast<std::size_t>(rank)];
+}
+
+void WindowState::require_open(const char* operation) const {
+  if (win_ == MPI_WIN_NULL) {
+    throw MpiError(operation, ErrorClass::Win, "the window is gone: a guard or target of it must not be used any more");
+  }
+  require_running(operation);
+}
+
+void WindowState::require_no_lock(const char* operation) const {
+  if (all_locked_) {
+    throw_wrong_epoch(operation, "this process holds a lock_all() guard of the window: end it first");
+  }
+  if (locks_held_ == 0) return;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (locks_[static_cast<std::size_t>(rank)] != 0) {
+      throw_wrong_epoch(operation,
+                        text_of("this process holds a lock() guard for rank ", rank, " of the window: end it first"));
+    }
+  }
+}
+
+void WindowState::require_no_pending_operation(const char* operation) const {
+  if (pending_) {
+    throw_wrong_epoch(operation,
+                      "operations issued since the last fence() are still open: call fence() on all ranks first");
+  }
+}
+
+void WindowState::require_lock(int rank, const char* operation) const {
+  require_rank(rank, operation);
+  if (!all_locked_ && locks_[static_cast<std::size_t>(rank)] == 0) {
+    throw_wrong_epoch(operation, text_of("rank ", rank, " is not locked: take a guard with lock() or lock_all()"));
+  }
+}
+
+// A fence waits for all ranks, unless NoPrecede says that it need not. Stores before it are seen by loads after it.
+void WindowState::fence(FenceAssert assertion) {
+  const WindowCall call(*this, "fence");
+  require_open("fence");
+  require_no_lock("fence");
+  if (has(assertion, FenceAssert::NoPrecede) && pending_) {
+    throw_wrong_epoch("fence", "NoPrecede promises that nothing was issued since the last fence(), but something was");
+  }
+  const Ordered ordered;
+  check(MPI_Win_fence(to_mpi(assertion), win_), "fence");
+  fenced_ = !has(assertion, FenceAssert::NoSucceed);
+  pending_ = false;
+}
+
+// The holder of an exclusive lock sees what the previous holder stored, because unlock orders before the library gives
+// the lock away and lock orders after the library got it.
+void WindowState::lock(LockType type, int rank) {
+  const WindowCall call(*this, "lock");
+  require_open("lock");
+  require_rank(rank, "lock");
+  if (all_locked_) throw_wrong_epoch("lock", "this process holds a lock_all() guard of the window already");
+  auto& held = locks_[static_cast<std::size_t>(rank)];
+  if (held != 0) {
+    throw_wrong_epoch("lock", text_of("this process holds a lock on rank ", rank, " already: locks do not nest"));
+  }
+  require_no_pending_operation("lock");
+  const Ordered ordered;
+  check(MPI_Win_lock(type == LockType::Exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, rank, 0, win_), "lock");
+  held = 1;
+  ++locks_held_;
+  fenced_ = false;  // a fence after which nothing was issued opened no epoch
+}
+
+void WindowState::unlock(int rank) {
+  if (win_ == MPI_WIN_NULL || !mpi_is_usable()) return;  // the window ended the epoch before it went
+  const WindowCall call(*this, "unlock");
+  auto& held = locks_[static_cast<std::size_t>(rank)];
+  if (held == 0) return;
+  held = 0;
+  --locks_held_;
+  const Ordered ordered;
+  check(MPI_Win_unlock(rank, win_), "unlock");
+}
+
+void WindowState::lock_all() {
+  const WindowCall call(*this, "lock_all");
+  require_open("lock_all");
+  require_no_lock("lock_all");
+  require_no_pending_operation("lock_all");
+  const Ordered ordered;
+  check(MPI_Win_lock_all(0, win_), "lock_all");
+  all_locked_ = true;
+  fenced_ = false;
+}
+
+void WindowState::unlock_all() {
+  if (win_ == MPI_WIN_NULL || !mpi_is_usable()) return;
+  const WindowCall call(*this, "unlock");
+  if (!all_locked_) return;
+  all_locked_ = false;
+  const Ordered ordered;
+  check(MPI_Win_unlock_all(win_), "unlock");
+}
+
+template <class Flush>
+void WindowState::flush_with(Flush flush, int rank, const char* operation) {
+  const WindowCall call(*this, operation);
+  require_open(operation);
+  require_lock(rank, operation);
+  const Ordered ordered;
+  check(flush(), operation);
+}
+
+void WindowState::flush(int rank) {
+  flush_with([&] { return MPI_Win_flush(rank, win_); }, rank, "flush");
+}
+void WindowState::flush_local(int rank) {
+  flush_with([&] { return MPI_Win_flush_local(rank, win_); }, rank, "flush_local");
+}
+void WindowState::flush_all() {
+  flush_with([&] { return MPI_Win_flush_all(win_); }, rank_, "flush_all");
+}
+void WindowState::flush_local_all() {
+  flush_with([&] { return MPI_Win_flush_local_all(win_); }, rank_, "flush_local_all");
+}
+
+// In the unified model MPI_Win_sync is a memory barrier. MPICH refuses it outside of lock epochs, where a program that
+// orders its stores by a barrier of its communicator still needs one; the fence below is what it would do.
+void WindowState::sync() {
+  const WindowCall call(*this, "sync");
+  require_open("sync");
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (all_locked_ || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
+}
+
+WindowState::~WindowState() {
+  forget_open_window(*this);
+}
+
+void WindowState::close(const UnwindingDetector& owner) noexcept {
+  if (win_ == MPI_WIN_NULL) return;
+  if (mpi_is_usable()) {
+    // Freeing waits for the other ranks. They will not come if only this one failed.
+    if (size() > 1 && owner.unwinding()) {
+      end_job_while_unwinding("a SharedWindow");
+      return;
+    }
+    const Ordered ordered;
+    if (all_locked_) MPI_Win_unlock_all(win_);
+    for (int rank = 0; locks_held_ > 0 && rank < size(); ++rank) {
+      if (locks_[static_cast<std::size_t>(rank)] == 0) continue;
+      MPI_Win_unlock(rank, win_);
+      --locks_held_;
+    }
+    MPI_Win_free(&win_);
+  }
+  win_ = MPI_WIN_NULL;
+  for (auto& segment : segments_) segment = {};  // the memory is gone: no new span of it
+}
+
+}  // namespace detail
+}  // namespace ferrompi

@@ -1,0 +1,218 @@
+// Making a window so that all ranks get it or none does. MPI leaves three things open that matter here:
+//  * a rank whose arguments are bad fails alone, and the others wait for it inside the library;
+//  * too little shared memory: Open MPI 4.1 fails on one rank and leaves the others waiting, MPICH 4.0 succeeds and the
+//    first touch of a missing page kills the process;
+//  * a segment begins where the library's own data end: Open MPI 4.1 aligns it to 8 bytes only.
+// So the ranks first exchange what they ask for and judge all of it alike, and look at the result together.
+#include <ferrompi/window/state.hpp>
+
+#include <ferrompi/communicator.hpp>
+#include <ferrompi/error.hpp>
+
+#include "ferrompi/text.hpp"
+#include "ferrompi/window_registry.hpp"
+
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+namespace ferrompi::detail {
+
+namespace {
+
+constexpr const char* operation = "allocate";
+constexpr auto most_bytes = static_cast<std::uint64_t>(std::numeric_limits<MPI_Aint>::max());
+
+/// What one rank asks for, and what it sees: exchanged as numbers of one type.
+struct Wish {
+  std::uint64_t count;
+  std::uint64_t element_size;
+  std::uint64_t layout;
+  std::uint64_t available;  // bytes that are free where the library puts the window
+};
+static_assert(sizeof(Wish) == 4 * sizeof(std::uint64_t));
+
+// What a window can take. A process alone gets ordinary memory from both libraries; several map a file of a file system
+// in memory, and Open MPI can be told another one. Not knowing is no reason to refuse.
+std::uint64_t free_memory(int ranks) noexcept {
+  if (ranks == 1) {
+    struct sysinfo memory {};
+    if (sysinfo(&memory) != 0) return most_bytes;
+    return (static_cast<std::uint64_t>(memory.totalram) + memory.totalswap) * memory.mem_unit;
+  }
+  const char* const store = std::getenv("OMPI_MCA_osc_sm_backing_store");
+  struct statvfs files {};
+  if (statvfs(store != nullptr && *store != '\0' ? store : "/dev/shm", &files) != 0) return most_bytes;
+  return static_cast<std::uint64_t>(files.f_bavail) * files.f_frsize;
+}
+
+std::vector<Wish> exchange(const Communicator& comm, const WindowShape& shape) {
+  const Wish mine{shape.count, shape.element_size, static_cast<std::uint64_t>(shape.layout), free_memory(comm.size())};
+  std::vector<Wish> all(static_cast<std::size_t>(comm.size()));
+  check(MPI_Allgather(&mine, 4, MPI_UINT64_T, all.data(), 4, MPI_UINT64_T, comm.native()), operation);
+  return all;
+}
+
+// Every rank runs this on the same numbers, so every rank comes to the same end.
+void judge(const std::vector<Wish>& wishes) {
+  std::uint64_t total = 0;
+  std::uint64_t available = most_bytes;
+  for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
+    const auto& wish = wishes[rank];
+    if (wish.element_size != wishes[0].element_size || wish.layout != wishes[0].layout) {
+      throw InvalidBuffer(
+          operation, text_of("allocate: rank ", rank, " asks for elements of ", wish.element_size, " bytes (layout ",
+                             wish.layout, "), rank 0 for elements of ", wishes[0].element_size, " bytes (layout ",
+                             wishes[0].layout, "): all ranks must make the same window"));
+    }
+    if (wish.count > (most_bytes - total) / wish.element_size) {
+      throw InvalidBuffer(operation,
+                          text_of("allocate: rank ", rank, " asks for ", wish.count, " elements of ", wish.element_size,
+                                  " bytes, with ", total, " bytes before it: more bytes than an address can count"));
+    }
+    total += wish.count * wish.element_size;
+    available = std::min(available, wish.available);
+  }
+  if (total > available) {
+    throw MpiError(
+        operation, ErrorClass::NoMem,
+        text_of("a window of ", total, " bytes for ", wishes.size(), " ranks, but there are only ", available,
+                wishes.size() > 1 ? " bytes of shared memory left (see df /dev/shm): ask for less, or enlarge it"
+                                  : " bytes of memory: ask for less"));
+  }
+}
+
+std::size_t bytes_to_alignment(const std::byte* address, std::size_t alignment) noexcept {
+  const auto over = reinterpret_cast<std::uintptr_t>(address) % alignment;
+  return over == 0 ? 0 : alignment - over;
+}
+
+// What a rank adds to its segment so that elements can be aligned. In a contiguous window only the first rank may add
+// anything, and exactly what moves all that follow to where they belong.
+std::size_t padding_of(std::size_t rank, std::size_t ranks, const WindowShape& shape, std::size_t shift) noexcept {
+  if (shift == 0) return 0;
+  if (shape.layout == WindowLayout::Contiguous && ranks > 1) return rank == 0 ? shift : 0;
+  return shape.alignment;
+}
+
+[[noreturn]] void throw_failure_elsewhere(std::size_t rank, std::int64_t code) {
+  throw MpiError(operation, ErrorClass::NoMem,
+                 text_of("rank ", rank, " could not make its part of the window (code ", code, " there)"));
+}
+
+}  // namespace
+
+/// One call of MPI and what came of it, on all ranks.
+struct WindowState::Attempt {
+  MPI_Win win = MPI_WIN_NULL;
+  std::vector<WindowSegment> segments;
+  // In bytes where segments are padded, because padding need not be a multiple of an element.
+  std::size_t unit;
+  // How far some elements are from where they can be: not 0 asks for another attempt with padding.
+  std::size_t shift = 0;
+
+  Attempt(const Communicator& comm, const std::vector<Wish>& wishes, const WindowShape& shape, std::size_t shift_before,
+          const Info& info)
+      : unit(shift_before == 0 ? shape.element_size : 1) {
+    const auto ranks = wishes.size();
+    const auto padding = padding_of(static_cast<std::size_t>(comm.rank()), ranks, shape, shift_before);
+    void* base = nullptr;
+    std::int64_t result[2];  // the code, and the shift
+    result[0] = MPI_Win_allocate_shared(static_cast<MPI_Aint>(shape.count * shape.element_size + padding),
+                                        static_cast<int>(unit), info.native(), comm.native(), &base, &win);
+    if (result[0] == MPI_SUCCESS) result[0] = MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (result[0] == MPI_SUCCESS) result[0] = query(wishes, shape);
+    result[1] = static_cast<std::int64_t>(shift);
+
+    std::vector<std::int64_t> results(2 * ranks);
+    check(MPI_Allgather(result, 2, MPI_INT64_T, results.data(), 2, MPI_INT64_T, comm.native()), operation);
+    // A window that exists on some ranks only cannot be freed, for that takes all of them: it is left to the end.
+    check(static_cast<int>(result[0]), operation);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      if (results[2 * rank] != MPI_SUCCESS) throw_failure_elsewhere(rank, results[2 * rank]);
+      shift = std::max(shift, static_cast<std::size_t>(results[2 * rank + 1]));
+    }
+  }
+
+  int query(const std::vector<Wish>& wishes, const WindowShape& shape) {
+    segments.resize(wishes.size());
+    for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
+      auto& segment = segments[rank];
+      segment.count = static_cast<std::size_t>(wishes[rank].count);
+      // MPICH gives null to every rank that asked for nothing, Open MPI the address of its neighbour: neither is read.
+      if (segment.count == 0) continue;
+      MPI_Aint size = 0;
+      int ignored = 0;
+      void* base = nullptr;
+      if (const int code = MPI_Win_shared_query(win, static_cast<int>(rank), &size, &ignored, &base);
+          code != MPI_SUCCESS) {
+        return code;
+      }
+      if (base == nullptr) return MPI_ERR_BASE;
+      auto* const first = static_cast<std::byte*>(base);
+      const auto padding = bytes_to_alignment(first, shape.alignment);
+      segment.base = first + padding;
+      segment.padding = static_cast<MPI_Aint>(padding);
+      // The size that is reported may be rounded up to pages, so it bounds the segment but does not tell its length.
+      const auto needed = segment.count * shape.element_size;
+      if (static_cast<std::size_t>(size) < needed) return MPI_ERR_SIZE;
+      const bool fits = static_cast<std::size_t>(size) >= needed + padding;
+      if (!fits || padding % unit != 0) shift = padding;
+    }
+    return MPI_SUCCESS;
+  }
+};
+
+std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, const WindowShape& shape,
+                                                   const Info& user_info) {
+  require_running(operation);
+  const CallGuard guard(operation);
+  if (comm.native() == MPI_COMM_NULL) {
+    throw MpiError(operation, ErrorClass::Comm, "a moved-from communicator has no ranks to share a window");
+  }
+  const auto wishes = exchange(comm, shape);
+  judge(wishes);
+
+  Info info = Info::null();
+  if (shape.layout == WindowLayout::Separate) {
+    info = user_info.is_null() ? Info() : user_info.duplicate();
+    info.set("alloc_shared_noncontig", "true");
+  }
+  const Info& hints = info.is_null() ? user_info : info;
+
+  // The state comes first: once the window exists on all ranks, nothing may fail on one of them alone.
+  const std::shared_ptr<WindowState> state(new WindowState);
+  state->locks_.resize(wishes.size());
+  remember_open_window(*state);
+  Attempt attempt(comm, wishes, shape, 0, hints);
+  if (attempt.shift != 0) {
+    check(MPI_Win_free(&attempt.win), operation);
+    attempt = Attempt(comm, wishes, shape, attempt.shift, hints);
+  }
+  if (attempt.shift != 0) {
+    MPI_Win_free(&attempt.win);
+    throw NotSupported(operation, text_of("allocate: this MPI library cannot place elements that want an alignment of ",
+                                          shape.alignment, " bytes"));
+  }
+
+  // Everything below relies on loads and stores being what other ranks see, without copies in between.
+  int* model = nullptr;
+  int found = 0;
+  check(MPI_Win_get_attr(attempt.win, MPI_WIN_MODEL, &model, &found), operation);
+  if (found == 0 || *model != MPI_WIN_UNIFIED) {
+    MPI_Win_free(&attempt.win);
+    throw NotSupported(operation, "allocate: this MPI library keeps separate copies of shared windows");
+  }
+  state->win_ = attempt.win;
+  state->rank_ = comm.rank();
+  state->element_size_ = shape.element_size;
+  state->displacement_unit_ = attempt.unit;
+  state->segments_ = std::move(attempt.segments);
+  return state;
+}
+
+}  // namespace ferrompi::detail

@@ -1,0 +1,342 @@
+// Every collective operation in every form: blocking, nonblocking and persistent, with and without MPI_IN_PLACE, over
+// several rounds with changed data, from one element to a megabyte, with the first and the last rank as root.
+#include "ferrompi/ranks.hpp"
+
+#include <numeric>
+
+using namespace ferrompi;
+
+namespace {
+
+using Buffer = std::vector<double>;
+
+constexpr int rounds = 4;  // a persistent operation that keeps old state shows it at the second or third start
+
+std::vector<std::size_t> lengths() {
+  return {1, 1001, 131072};
+}
+
+// A value that tells who wrote it, where, and in which round.
+double value(int rank, std::size_t place, int round) {
+  return 1000.0 * rank + static_cast<double>(place % 997) + 1e6 * (round + 1);
+}
+
+class Forms : public Ranks {
+ protected:
+  std::vector<int> roots() const { return size == 1 ? std::vector<int>{0} : std::vector<int>{0, size - 1}; }
+
+  // What rank `r` contributes in a round.
+  Buffer contribution(int r, std::size_t length, int round) const {
+    Buffer data(length);
+    for (std::size_t i = 0; i < length; ++i) data[i] = value(r, i, round);
+    return data;
+  }
+
+  // The element-by-element sum over ranks [first, last).
+  Buffer sum(int first, int last, std::size_t length, int round) const {
+    Buffer total(length, 0.0);
+    for (int r = first; r < last; ++r) {
+      const auto part = contribution(r, length, round);
+      std::transform(total.begin(), total.end(), part.begin(), total.begin(), std::plus<>());
+    }
+    return total;
+  }
+
+  // All contributions one behind the other.
+  Buffer all(std::size_t length, int round) const {
+    Buffer data;
+    for (int r = 0; r < size; ++r) {
+      const auto part = contribution(r, length, round);
+      data.insert(data.end(), part.begin(), part.end());
+    }
+    return data;
+  }
+};
+
+Buffer slice(const Buffer& data, std::size_t from, std::size_t count) {
+  const auto begin = data.begin() + static_cast<std::ptrdiff_t>(from);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+}  // namespace
+
+// Runs the three forms of one operation: `fill(round)` sets the buffers up, `expect(round, form)` looks at them.
+#define RUN_FORMS(name, suffix, fill, expect, ...)       \
+  do {                                                   \
+    for (int round = 0; round < 2; ++round) {            \
+      fill(round);                                       \
+      world.name##suffix(__VA_ARGS__);                   \
+      expect(round, #name #suffix);                      \
+      fill(round + 10);                                  \
+      auto request = world.i##name##suffix(__VA_ARGS__); \
+      request.wait();                                    \
+      expect(round + 10, "i" #name #suffix);             \
+    }                                                    \
+    auto plan = world.name##_init##suffix(__VA_ARGS__);  \
+    for (int round = 0; round < rounds; ++round) {       \
+      EXPECT_FALSE(plan.is_active());                    \
+      fill(round + 20);                                  \
+      plan.start();                                      \
+      EXPECT_TRUE(plan.is_active());                     \
+      plan.wait();                                       \
+      expect(round + 20, #name "_init" #suffix);         \
+    }                                                    \
+  } while (false)
+
+TEST_F(Forms, BroadcastGivesEveryoneWhatTheRootHas) {
+  for (const auto length : lengths()) {
+    for (const int root : roots()) {
+      Buffer data(length);
+      const auto fill = [&](int round) { std::ranges::copy(contribution(rank, length, round), data.begin()); };
+      const auto expect = [&](int round, const char* form) {
+        ASSERT_EQ(data, contribution(root, length, round)) << form << " of " << length << " from " << root;
+      };
+      RUN_FORMS(broadcast, , fill, expect, data, root);
+    }
+  }
+}
+
+TEST_F(Forms, AllreduceGivesEveryoneTheSum) {
+  for (const auto length : lengths()) {
+    Buffer send(length);
+    Buffer recv(length);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, length, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto expect = [&](int round, const char* form) {
+      ASSERT_EQ(recv, sum(0, size, length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(allreduce, , fill, expect, send, recv, ReduceOp::Sum);
+    const auto expect_in_place = [&](int round, const char* form) {
+      ASSERT_EQ(send, sum(0, size, length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(allreduce, _inplace, fill, expect_in_place, send, ReduceOp::Sum);
+  }
+}
+
+TEST_F(Forms, ReduceGivesTheRootTheSumAndIgnoresOtherReceiveBuffers) {
+  for (const auto length : lengths()) {
+    for (const int root : roots()) {
+      Buffer send(length);
+      Buffer recv(rank == root ? length : 0);
+      const auto fill = [&](int round) {
+        std::ranges::copy(contribution(rank, length, round), send.begin());
+        std::ranges::fill(recv, -1);
+      };
+      const auto expect = [&](int round, const char* form) {
+        if (rank == root) {
+          ASSERT_EQ(recv, sum(0, size, length, round)) << form << " of " << length << " to " << root;
+        }
+        ASSERT_EQ(send, contribution(rank, length, round)) << form;
+      };
+      RUN_FORMS(reduce, , fill, expect, send, recv, ReduceOp::Sum, root);
+      const auto expect_in_place = [&](int round, const char* form) {
+        const auto expected = rank == root ? sum(0, size, length, round) : contribution(rank, length, round);
+        ASSERT_EQ(send, expected) << form << " of " << length << " to " << root;
+      };
+      RUN_FORMS(reduce, _inplace, fill, expect_in_place, send, ReduceOp::Sum, root);
+    }
+  }
+}
+
+TEST_F(Forms, ScanGivesTheSumUpToAndWithThisRank) {
+  for (const auto length : lengths()) {
+    Buffer send(length);
+    Buffer recv(length);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, length, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto expect = [&](int round, const char* form) {
+      ASSERT_EQ(recv, sum(0, rank + 1, length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(scan, , fill, expect, send, recv, ReduceOp::Sum);
+    const auto expect_in_place = [&](int round, const char* form) {
+      ASSERT_EQ(send, sum(0, rank + 1, length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(scan, _inplace, fill, expect_in_place, send, ReduceOp::Sum);
+  }
+}
+
+TEST_F(Forms, ExscanGivesTheSumBelowThisRankAndLeavesRankZeroAlone) {
+  for (const auto length : lengths()) {
+    Buffer send(length);
+    Buffer recv(length);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, length, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto expect = [&](int round, const char* form) {
+      ASSERT_EQ(recv, rank == 0 ? Buffer(length, -1) : sum(0, rank, length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(exscan, , fill, expect, send, recv, ReduceOp::Sum);
+    const auto expect_in_place = [&](int round, const char* form) {
+      const auto expected = rank == 0 ? contribution(0, length, round) : sum(0, rank, length, round);
+      ASSERT_EQ(send, expected) << form << " of " << length;
+    };
+    RUN_FORMS(exscan, _inplace, fill, expect_in_place, send, ReduceOp::Sum);
+  }
+}
+
+TEST_F(Forms, ReduceScatterBlockGivesEachRankItsBlockOfTheSum) {
+  for (const auto length : lengths()) {
+    const auto total = length * ranks;
+    Buffer send(total);
+    Buffer recv(length);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, total, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto own = [&](int round) { return slice(sum(0, size, total, round), self * length, length); };
+    const auto expect = [&](int round, const char* form) { ASSERT_EQ(recv, own(round)) << form << " of " << length; };
+    RUN_FORMS(reduce_scatter_block, , fill, expect, send, recv, ReduceOp::Sum);
+    const auto expect_in_place = [&](int round, const char* form) {
+      ASSERT_EQ(slice(send, 0, length), own(round)) << form << " of " << length;
+    };
+    RUN_FORMS(reduce_scatter_block, _inplace, fill, expect_in_place, send, ReduceOp::Sum);
+  }
+}
+
+TEST_F(Forms, ReduceScatterGivesEachRankItsPartOfTheSum) {
+  for (const auto length : lengths()) {
+    std::vector<int> counts(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) counts[r] = static_cast<int>(r % 2 == 0 ? length + r : 0);
+    const auto displs = displacements(counts);
+    const auto own_count = static_cast<std::size_t>(counts[self]);
+    const auto total = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), 0));
+    Buffer send(total);
+    Buffer recv(own_count);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, total, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto own = [&](int round) {
+      return slice(sum(0, size, total, round), static_cast<std::size_t>(displs[self]), own_count);
+    };
+    const auto expect = [&](int round, const char* form) { ASSERT_EQ(recv, own(round)) << form << " of " << length; };
+    RUN_FORMS(reduce_scatter, , fill, expect, send, recv, counts, ReduceOp::Sum);
+    const std::vector<std::size_t> wide(counts.begin(), counts.end());
+    RUN_FORMS(reduce_scatter, , fill, expect, send, recv, wide, ReduceOp::Sum);
+    const auto expect_in_place = [&](int round, const char* form) {
+      ASSERT_EQ(slice(send, 0, own_count), own(round)) << form << " of " << length;
+    };
+    RUN_FORMS(reduce_scatter, _inplace, fill, expect_in_place, send, counts, ReduceOp::Sum);
+  }
+}
+
+TEST_F(Forms, GatherGivesTheRootAllBlocksAndIgnoresOtherReceiveBuffers) {
+  for (const auto length : lengths()) {
+    for (const int root : roots()) {
+      Buffer send(length);
+      Buffer recv(rank == root ? length * ranks : 0);
+      const auto fill = [&](int round) {
+        std::ranges::copy(contribution(rank, length, round), send.begin());
+        std::ranges::fill(recv, -1);
+      };
+      const auto expect = [&](int round, const char* form) {
+        if (rank == root) {
+          ASSERT_EQ(recv, all(length, round)) << form << " of " << length << " to " << root;
+        }
+      };
+      RUN_FORMS(gather, , fill, expect, send, recv, root);
+      Buffer both(rank == root ? length * ranks : length);
+      const auto fill_in_place = [&](int round) {
+        std::ranges::fill(both, -1);
+        const auto place = rank == root ? self * length : 0;
+        std::ranges::copy(contribution(rank, length, round), both.begin() + static_cast<std::ptrdiff_t>(place));
+      };
+      const auto expect_in_place = [&](int round, const char* form) {
+        ASSERT_EQ(both, rank == root ? all(length, round) : contribution(rank, length, round)) << form << length;
+      };
+      RUN_FORMS(gather, _inplace, fill_in_place, expect_in_place, both, root);
+    }
+  }
+}
+
+TEST_F(Forms, AllgatherGivesEveryoneAllBlocks) {
+  for (const auto length : lengths()) {
+    Buffer send(length);
+    Buffer recv(length * ranks);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, length, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto expect = [&](int round, const char* form) {
+      ASSERT_EQ(recv, all(length, round)) << form << " of " << length;
+    };
+    RUN_FORMS(allgather, , fill, expect, send, recv);
+    const auto fill_in_place = [&](int round) {
+      std::ranges::fill(recv, -1);
+      std::ranges::copy(contribution(rank, length, round), recv.begin() + static_cast<std::ptrdiff_t>(self * length));
+    };
+    RUN_FORMS(allgather, _inplace, fill_in_place, expect, recv);
+  }
+}
+
+TEST_F(Forms, ScatterGivesEachRankItsBlockAndIgnoresOtherSendBuffers) {
+  for (const auto length : lengths()) {
+    for (const int root : roots()) {
+      Buffer send(rank == root ? length * ranks : 0);
+      Buffer recv(length);
+      const auto fill = [&](int round) {
+        if (rank == root) std::ranges::copy(contribution(root, length * ranks, round), send.begin());
+        std::ranges::fill(recv, -1);
+      };
+      const auto own = [&](int round) {
+        return slice(contribution(root, length * ranks, round), self * length, length);
+      };
+      const auto expect = [&](int round, const char* form) {
+        ASSERT_EQ(recv, own(round)) << form << " of " << length << " from " << root;
+      };
+      RUN_FORMS(scatter, , fill, expect, send, recv, root);
+      Buffer both(rank == root ? length * ranks : length);
+      const auto fill_in_place = [&](int round) {
+        std::ranges::fill(both, -1);
+        if (rank == root) std::ranges::copy(contribution(root, length * ranks, round), both.begin());
+      };
+      const auto expect_in_place = [&](int round, const char* form) {
+        ASSERT_EQ(both, rank == root ? contribution(root, length * ranks, round) : own(round)) << form << length;
+      };
+      RUN_FORMS(scatter, _inplace, fill_in_place, expect_in_place, both, root);
+    }
+  }
+}
+
+TEST_F(Forms, AlltoallTransposesTheBlocks) {
+  for (const auto length : lengths()) {
+    Buffer send(length * ranks);
+    Buffer recv(length * ranks);
+    const auto fill = [&](int round) {
+      std::ranges::copy(contribution(rank, length * ranks, round), send.begin());
+      std::ranges::fill(recv, -1);
+    };
+    const auto transposed = [&](int round) {
+      Buffer data;
+      for (int r = 0; r < size; ++r) {
+        const auto block = slice(contribution(r, length * ranks, round), self * length, length);
+        data.insert(data.end(), block.begin(), block.end());
+      }
+      return data;
+    };
+    const auto expect = [&](int round, const char* form) {
+      ASSERT_EQ(recv, transposed(round)) << form << " of " << length;
+    };
+    RUN_FORMS(alltoall, , fill, expect, send, recv);
+    const auto expect_in_place = [&](int round, const char* form) {
+      ASSERT_EQ(send, transposed(round)) << form << " of " << length;
+    };
+    RUN_FORMS(alltoall, _inplace, fill, expect_in_place, send);
+  }
+}
+
+TEST_F(Forms, BarrierHasAllThreeForms) {
+  world.barrier();
+  world.ibarrier().wait();
+  auto plan = world.barrier_init();
+  for (int round = 0; round < rounds; ++round) {
+    plan.start();
+    plan.wait();
+  }
+  EXPECT_FALSE(plan.is_active());
+}

@@ -1,0 +1,205 @@
+// Every ReduceOp on every element type, against the same fold done here; and what does not exist, refused.
+#include "ferrompi/ranks.hpp"
+
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+
+using namespace ferrompi;
+
+namespace {
+
+enum class Colour : std::uint16_t { Red = 1, Green = 2, Blue = 4 };
+
+constexpr ReduceOp all_ops[] = {ReduceOp::Sum,        ReduceOp::Prod,       ReduceOp::Min,        ReduceOp::Max,
+                                ReduceOp::BitwiseAnd, ReduceOp::BitwiseOr,  ReduceOp::BitwiseXor, ReduceOp::LogicalAnd,
+                                ReduceOp::LogicalOr,  ReduceOp::LogicalXor, ReduceOp::MinLoc,     ReduceOp::MaxLoc};
+
+template <class T>
+inline constexpr bool is_pair = false;
+template <class T>
+inline constexpr bool is_pair<ValueIndex<T>> = true;
+
+// Small values, so that no product over five ranks leaves an 8-bit integer; zeros among them for the logical
+// operations.
+template <class T>
+T sample(int rank, int place) {
+  const int number = (rank * 2 + place) % 3;
+  if constexpr (is_pair<T>) {
+    return {static_cast<decltype(T::value)>(number), 10 * rank + place};
+  } else if constexpr (requires { typename T::value_type; }) {
+    return static_cast<typename T::value_type>(number);
+  } else {
+    return static_cast<T>(number);
+  }
+}
+
+template <class T>
+T fold(ReduceOp op, T a, T b) {
+  if constexpr (is_pair<T>) {
+    const bool a_first = a.value == b.value ? a.index < b.index : (a.value < b.value) == (op == ReduceOp::MinLoc);
+    return a_first ? a : b;
+  } else if constexpr (std::is_enum_v<T> && !std::is_same_v<T, std::byte>) {
+    using U = std::underlying_type_t<T>;
+    return static_cast<T>(fold<U>(op, static_cast<U>(a), static_cast<U>(b)));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    switch (op) {
+      case ReduceOp::Min:
+      case ReduceOp::BitwiseAnd:
+      case ReduceOp::LogicalAnd: return a && b;
+      case ReduceOp::Max:
+      case ReduceOp::BitwiseOr:
+      case ReduceOp::LogicalOr: return a || b;
+      default: return a != b;
+    }
+  } else {
+    switch (op) {
+      case ReduceOp::Sum:
+        if constexpr (!std::is_same_v<T, std::byte>) return static_cast<T>(a + b);
+        break;
+      case ReduceOp::Prod:
+        if constexpr (!std::is_same_v<T, std::byte>) return static_cast<T>(a * b);
+        break;
+      case ReduceOp::Min:
+        if constexpr (std::totally_ordered<T>) return std::min(a, b);
+        break;
+      case ReduceOp::Max:
+        if constexpr (std::totally_ordered<T>) return std::max(a, b);
+        break;
+      case ReduceOp::BitwiseAnd:
+        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a & b);
+        break;
+      case ReduceOp::BitwiseOr:
+        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a | b);
+        break;
+      case ReduceOp::BitwiseXor:
+        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a ^ b);
+        break;
+      case ReduceOp::LogicalAnd:
+        if constexpr (std::integral<T>) return static_cast<T>(a && b);
+        break;
+      case ReduceOp::LogicalOr:
+        if constexpr (std::integral<T>) return static_cast<T>(a || b);
+        break;
+      case ReduceOp::LogicalXor:
+        if constexpr (std::integral<T>) return static_cast<T>(!a != !b);
+        break;
+      default: break;
+    }
+    return T{};
+  }
+}
+
+template <class T>
+class EveryType : public Ranks {};
+
+using Types = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                             std::uint32_t, std::uint64_t, long long, unsigned long long, char, wchar_t, char8_t,
+                             char32_t, bool, std::byte, float, double, long double, std::complex<float>,
+                             std::complex<double>, std::complex<long double>, Colour, ValueIndex<std::int8_t>,
+                             ValueIndex<std::int16_t>, ValueIndex<std::int32_t>, ValueIndex<std::int64_t>,
+                             ValueIndex<std::uint8_t>, ValueIndex<std::uint16_t>, ValueIndex<std::uint32_t>,
+                             ValueIndex<std::uint64_t>, ValueIndex<float>, ValueIndex<double>, ValueIndex<long double>>;
+TYPED_TEST_SUITE(EveryType, Types);
+
+}  // namespace
+
+TYPED_TEST(EveryType, ReducesByEveryOperationThatExistsAndRefusesTheOthers) {
+  using T = TypeParam;
+  constexpr int length = 3;
+  std::array<T, length> send;
+  std::array<T, length> recv;
+  for (int i = 0; i < length; ++i) send[static_cast<std::size_t>(i)] = sample<T>(this->rank, i);
+  for (const auto op : all_ops) {
+    if (!cobre::comm::is_defined(op, cobre::comm::element_type_v<T>)) {
+      const auto error = error_of<InvalidOp>([&] { this->world.allreduce(send, recv, op); });
+      EXPECT_EQ(error.operation(), "allreduce");
+      EXPECT_NE(std::string(error.what()).find(to_string(op)), std::string::npos) << error.what();
+      continue;
+    }
+    this->world.allreduce(send, recv, op);
+    for (int i = 0; i < length; ++i) {
+      T expected = sample<T>(0, i);
+      for (int r = 1; r < this->size; ++r) expected = fold<T>(op, expected, sample<T>(r, i));
+      EXPECT_TRUE(recv[static_cast<std::size_t>(i)] == expected) << to_string(op) << " at " << i;
+    }
+  }
+}
+
+TYPED_TEST(EveryType, TravelsUnchanged) {
+  using T = TypeParam;
+  const T sent = sample<T>(this->rank, 1);
+  const T got = this->world.sendrecv(sent, this->next, 7, this->previous, 7);
+  EXPECT_TRUE(got == sample<T>(this->previous, 1));
+  std::array<T, 2> data{sample<T>(this->rank, 0), sample<T>(this->rank, 1)};
+  this->world.broadcast(data, this->size - 1);
+  EXPECT_TRUE(data[1] == sample<T>(this->size - 1, 1));
+}
+
+class ReduceValues : public Ranks {};
+
+TEST_F(ReduceValues, OfOneNumberNeedNoBuffers) {
+  EXPECT_EQ(world.allreduce(rank + 1, ReduceOp::Sum), size * (size + 1) / 2);
+  EXPECT_EQ(world.allreduce(rank, ReduceOp::Min), 0);
+  double factorial = 1;
+  for (int r = 1; r <= size; ++r) factorial *= r;
+  EXPECT_EQ(world.allreduce(rank + 1.0, ReduceOp::Prod), factorial);
+  EXPECT_EQ(world.scan(1, ReduceOp::Sum), rank + 1);
+  EXPECT_EQ(world.scan(rank, ReduceOp::Max), rank);
+  for (int root = 0; root < size; ++root) {
+    EXPECT_EQ(world.reduce(rank, ReduceOp::Max, root), rank == root ? size - 1 : rank);
+    EXPECT_EQ(world.broadcast(rank * 10, root), root * 10);
+  }
+}
+
+TEST_F(ReduceValues, OfExscanIsValueInitialisedOnRankZero) {
+  EXPECT_EQ(world.exscan(1, ReduceOp::Sum), rank);
+  EXPECT_EQ(world.exscan(5, ReduceOp::Prod), rank == 0 ? 0 : static_cast<int>(std::pow(5, rank)));
+  EXPECT_EQ(world.iexscan(1, ReduceOp::Sum).get(), rank);
+}
+
+TEST_F(ReduceValues, AreGatheredIntoVectors) {
+  const auto everywhere = world.allgather(rank * 2);
+  ASSERT_EQ(everywhere.size(), ranks);
+  for (int r = 0; r < size; ++r) EXPECT_EQ(everywhere[static_cast<std::size_t>(r)], r * 2);
+  for (int root = 0; root < size; ++root) {
+    EXPECT_EQ(world.gather(rank * 2, root), rank == root ? everywhere : std::vector<int>());
+  }
+}
+
+TEST_F(ReduceValues, FindTheOwnerOfTheLargestAndOfTheFirstAmongEquals) {
+  const auto largest = world.allreduce(ValueIndex<double>{rank * 1.5, rank}, ReduceOp::MaxLoc);
+  EXPECT_EQ(largest.index, size - 1);
+  const auto smallest = world.allreduce(ValueIndex<double>{rank * 1.5, rank}, ReduceOp::MinLoc);
+  EXPECT_EQ(smallest.index, 0);
+  EXPECT_EQ(world.allreduce(ValueIndex<std::uint8_t>{9, 100 - rank}, ReduceOp::MaxLoc).index, 101 - size);
+  EXPECT_EQ(world.allreduce(ValueIndex<float>{9, 100 - rank}, ReduceOp::MinLoc).index, 101 - size);
+}
+
+TEST_F(ReduceValues, AcceptAnOperationThatIsChosenAtRunTime) {
+  volatile int choice = 0;
+  const auto op = choice == 0 ? ReduceOp::Max : ReduceOp::Min;
+  EXPECT_EQ(world.allreduce(rank, op), size - 1);
+}
+
+TEST_F(ReduceValues, OfNothingAreLegalAndSynchronise) {
+  std::vector<double> none;
+  world.allreduce(none, none, ReduceOp::Sum);
+  world.broadcast(none, 0);
+  world.gather(none, none, 0);
+  world.alltoall(none, none);
+  world.reduce_scatter_block(none, none, ReduceOp::Sum);
+  EXPECT_TRUE(none.empty());
+}
+
+TEST_F(ReduceValues, TakeContainersOfAllKinds) {
+  const double plain[2] = {1, 2};
+  std::array<double, 2> fixed{};
+  world.allreduce(plain, fixed, ReduceOp::Sum);
+  EXPECT_EQ(fixed[1], 2.0 * size);
+  world.allreduce(std::vector<double>{1, 1}, std::span(fixed), ReduceOp::Sum);
+  EXPECT_EQ(fixed[0], 1.0 * size);
+  const auto moved = world.allreduce(std::vector<int>{rank}, ReduceOp::Max);
+  EXPECT_EQ(moved, std::vector<int>{size - 1});
+}

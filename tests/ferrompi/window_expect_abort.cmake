@@ -1,0 +1,12 @@
+# Runs COMMAND, and wants it to fail in good time with a message that matches MESSAGE.
+execute_process(COMMAND ${COMMAND} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 30)
+message("${output}")
+if(result STREQUAL "0")
+  message(FATAL_ERROR "the job succeeded, but one of its ranks did not")
+endif()
+if(result MATCHES "timeout")
+  message(FATAL_ERROR "the job hangs")
+endif()
+if(NOT output MATCHES "${MESSAGE}")
+  message(FATAL_ERROR "the job ended without saying why; expected: ${MESSAGE}")
+endif()

@@ -1,0 +1,64 @@
+// More bytes than an int counts. Needs 5 GiB of memory, so it is not part of the default run.
+#include <ferrompi/window.hpp>
+
+#include <ferrompi/communicator.hpp>
+
+#include "ferrompi/mpi_main.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+using namespace ferrompi;
+
+namespace {
+
+TEST(WindowLarge, PutAndGetMoveMoreThanAnIntCounts) {
+  const auto world = test_mpi().world();
+  constexpr std::size_t count = (std::size_t{1} << 31) + 5;
+  const int last = world.size() - 1;
+  auto window = SharedWindow<std::uint8_t>::allocate(world, world.rank() == 0 ? count : 0);
+  EXPECT_EQ(window.remote(0).size(), count);
+  std::vector<std::uint8_t> values;
+  window.fence();
+  if (world.rank() == last) {
+    values.resize(count, 1);
+    values.front() = 2;
+    values[std::size_t{1} << 30] = 3;  // the first of the second piece
+    values.back() = 4;
+    window.target(0).put(values);
+  }
+  window.fence();
+  EXPECT_EQ(window.remote(0).front(), 2);
+  EXPECT_EQ(window.remote(0)[std::size_t{1} << 30], 3);
+  EXPECT_EQ(window.remote(0)[count - 2], 1);
+  EXPECT_EQ(window.remote(0).back(), 4);
+  if (world.rank() == last) {
+    std::fill(values.begin(), values.end(), std::uint8_t{0});
+    window.target(0).get(values);
+  }
+  window.fence();
+  if (world.rank() == last) {
+    EXPECT_EQ(values.front(), 2);
+    EXPECT_EQ(values[std::size_t{1} << 30], 3);
+    EXPECT_EQ(values[count - 2], 1);
+    EXPECT_EQ(values.back(), 4);
+  }
+}
+
+TEST(WindowLarge, AccumulateReachesElementsBeyondAnInt) {
+  const auto world = test_mpi().world();
+  constexpr std::size_t count = (std::size_t{1} << 31) + 5;
+  auto window = SharedWindow<std::uint8_t>::allocate(world, world.rank() == 0 ? count : 0);
+  if (world.rank() == 0) window.local().back() = 1;
+  window.fence();
+  const std::vector<std::uint8_t> one(1, 1);
+  window.target(0).accumulate(one, ReduceOp::Sum, count - 1);
+  window.fence();
+  EXPECT_EQ(window.remote(0).back(), 1 + world.size());
+  window.fence();
+}
+
+}  // namespace
