@@ -1,5 +1,7 @@
 #include "comm/core/control_groups.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <string>
 
@@ -8,6 +10,7 @@ namespace cobre::comm::core {
 void for_each_control_group(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root,
                             std::string_view controller,
                             const std::function<void(CgroupVersion, const std::filesystem::path&)>& visit) {
+  const std::string wanted = fmt::format(",{},", controller);
   std::ifstream in(proc / "self" / "cgroup");
   std::string line;
   while (std::getline(in, line)) {  // "<id>:<controllers>:<path>", the controllers empty for version 2
@@ -18,7 +21,7 @@ void for_each_control_group(const std::filesystem::path& proc, const std::filesy
     controllers.front() = ',';
     controllers += ',';  // ",memory,hugetlb,"
     const bool two = controllers == ",,";
-    if (!two && controllers.find("," + std::string(controller) + ",") == std::string::npos) continue;
+    if (!two && controllers.find(wanted) == std::string::npos) continue;
     const auto root = two ? cgroup_root : cgroup_root / controller;
     for (std::filesystem::path group = line.substr(second + 1);; group = group.parent_path()) {
       visit(two ? CgroupVersion::Two : CgroupVersion::One, root / group.relative_path());
