@@ -28,8 +28,9 @@ namespace ferrompi {
 /// after a `fence()` of both; or after the guard under which it was made ended and the reader took its own; or after
 /// `sync()`, a barrier, and `sync()` by the reader. Spans may be kept across epochs, but not beyond the window.
 ///
-/// Not for several threads at once; debug builds check that. Destruction is collective; a window that an exception
-/// destroys ends the job, because the other ranks would wait for ever. Move-only; guards survive a move.
+/// Not for several threads at once; debug builds check that. Destruction is collective, and happens at the latest when
+/// MPI is finalized; a window that an exception destroys ends the job, because the other ranks would wait for ever.
+/// Move-only; guards survive a move.
 template <class T>
 class [[nodiscard]] SharedWindow {
   static_assert(Datatype<T>,

@@ -53,10 +53,10 @@ Mpi Mpi::init() {
 }
 
 Mpi Mpi::init_thread(ThreadLevel required) {
-  Claim claim;
   if (is_finalized()) {
     throw AlreadyInitialized("init", "MPI has already been initialized and finalized: it starts once in a process");
   }
+  Claim claim;
   const bool adopted = is_initialized();
   MPI_Comm world = MPI_COMM_WORLD;
   MPI_Comm self = MPI_COMM_SELF;
@@ -86,7 +86,12 @@ Mpi::Mpi(Mpi&& other) noexcept
 
 Mpi::~Mpi() {
   if (!active_ || !detail::mpi_is_usable()) return;
-  if (unwinding_.unwinding()) detail::abort_while_unwinding("an Mpi", world_);
+  int size = 1;
+  MPI_Comm_size(world_, &size);
+  if (size > 1 && unwinding_.unwinding()) {
+    detail::end_job_while_unwinding("an Mpi");
+    return;
+  }
   try {
     finalize();
   } catch (const Error&) {

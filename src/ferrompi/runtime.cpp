@@ -3,6 +3,7 @@
 #include <ferrompi/error.hpp>
 
 #include "ferrompi/text.hpp"
+#include "ferrompi/unwinding.hpp"
 
 #include <mutex>
 #include <ostream>
@@ -38,7 +39,8 @@ struct Runtime {
   // Written before mpi_is_up becomes true, with release order, and read after it was seen true.
   ThreadLevel level = ThreadLevel::Single;
   std::thread::id main_thread;
-  std::atomic<bool> in_call{false};  // a thread is inside MPI, at Serialized
+  std::atomic<bool> left_alone{false};  // the job is being ended
+  std::atomic<bool> in_call{false};     // a thread is inside MPI, at Serialized
 };
 
 // Never destroyed: MPI may be finalized from a destructor that runs after those of this file.
@@ -66,7 +68,13 @@ ThreadLevel level_from_mpi(int level) noexcept {
 
 }  // namespace
 
+bool leave_mpi_alone() noexcept {
+  mpi_is_up.store(false, std::memory_order_relaxed);
+  return !runtime().left_alone.exchange(true);
+}
+
 bool mpi_is_usable() noexcept {
+  if (runtime().left_alone.load()) return false;
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);

@@ -9,13 +9,41 @@
 
 namespace ferrompi::detail {
 
-void abort_while_unwinding(const char* what, MPI_Comm comm) noexcept {
-  int rank = -1;
-  MPI_Comm_rank(comm, &rank);
-  std::fprintf(stderr, "ferrompi: rank %d: %s is destroyed by an exception; ending the job\n", rank, what);
-  std::fflush(stderr);
-  MPI_Abort(comm, EXIT_FAILURE);
+namespace {
+
+// How long the handler of the exception may take to say what happened.
+constexpr auto last_words = std::chrono::seconds(1);
+// Launchers carry output and the abort on different ways, and some throw away the output that comes second.
+constexpr auto way_of_the_output = std::chrono::milliseconds(200);
+
+[[noreturn]] void end_job() noexcept {
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(way_of_the_output);
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::abort();
+}
+
+}  // namespace
+
+// The exception itself cannot be seen from here: C++ shows it to handlers only. So the handler gets its chance, and
+// whichever comes first ends the job: the end of the process, or the end of patience.
+void end_job_while_unwinding(const char* what) noexcept {
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (!leave_mpi_alone()) return;  // somebody else has begun
+  std::fprintf(stderr,
+               "ferrompi: rank %d: an exception destroys %s while other ranks may be waiting: the job is ended\n", rank,
+               what);
+  try {
+    if (std::atexit([] { end_job(); }) != 0) end_job();
+    // MPI_Abort from another thread than the one that may use MPI: nothing of MPI is needed after it.
+    std::thread([] {
+      std::this_thread::sleep_for(last_words);
+      end_job();
+    }).detach();
+  } catch (...) {
+    end_job();
+  }
 }
 
 void finish_dropped(MPI_Request& request, bool unwinding, const char* what) noexcept {
@@ -28,7 +56,10 @@ void finish_dropped(MPI_Request& request, bool unwinding, const char* what) noex
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (int finished = 0;;) {
     if (MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0) return;
-    if (std::chrono::steady_clock::now() > deadline) abort_while_unwinding(what, MPI_COMM_WORLD);
+    if (std::chrono::steady_clock::now() > deadline) {
+      end_job_while_unwinding(what);
+      return;
+    }
     std::this_thread::yield();
   }
 }

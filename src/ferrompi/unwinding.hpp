@@ -9,4 +9,7 @@ namespace ferrompi::detail {
 /// wait for this rank as it waits for them, and the job is ended with the cause.
 void finish_dropped(MPI_Request& request, bool unwinding, const char* what) noexcept;
 
+/// From now on `mpi_is_usable()` is false and every call throws. False if that was so already.
+bool leave_mpi_alone() noexcept;
+
 }  // namespace ferrompi::detail

@@ -11,6 +11,7 @@
 
 #include "ferrompi/text.hpp"
 #include "ferrompi/window_call.hpp"
+#include "ferrompi/window_registry.hpp"
 
 #include <ostream>
 
@@ -228,11 +229,18 @@ void WindowState::sync() {
   if (all_locked_ || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
 }
 
+WindowState::~WindowState() {
+  forget_open_window(*this);
+}
+
 void WindowState::close(const UnwindingDetector& owner) noexcept {
   if (win_ == MPI_WIN_NULL) return;
   if (mpi_is_usable()) {
     // Freeing waits for the other ranks. They will not come if only this one failed.
-    if (size() > 1 && owner.unwinding()) abort_while_unwinding("a SharedWindow", MPI_COMM_WORLD);
+    if (size() > 1 && owner.unwinding()) {
+      end_job_while_unwinding("a SharedWindow");
+      return;
+    }
     const Ordered ordered;
     if (all_locked_) MPI_Win_unlock_all(win_);
     for (int rank = 0; locks_held_ > 0 && rank < size(); ++rank) {
@@ -243,6 +251,7 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
     MPI_Win_free(&win_);
   }
   win_ = MPI_WIN_NULL;
+  for (auto& segment : segments_) segment = {};  // the memory is gone: no new span of it
 }
 
 }  // namespace detail

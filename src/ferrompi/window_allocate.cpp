@@ -10,7 +10,7 @@
 #include <ferrompi/error.hpp>
 
 #include "ferrompi/text.hpp"
-#include "ferrompi/window_call.hpp"
+#include "ferrompi/window_registry.hpp"
 
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -187,6 +187,7 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   // The state comes first: once the window exists on all ranks, nothing may fail on one of them alone.
   const std::shared_ptr<WindowState> state(new WindowState);
   state->locks_.resize(wishes.size());
+  remember_open_window(*state);
   Attempt attempt(comm, wishes, shape, 0, hints);
   if (attempt.shift != 0) {
     check(MPI_Win_free(&attempt.win), operation);

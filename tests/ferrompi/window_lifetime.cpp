@@ -24,11 +24,17 @@ int outlive_mpi() {
     guard.emplace(window->lock_all());
     info.emplace();
     info->set("key", "value");
-    guard->unlock();
-    mpi.finalize();
+    mpi.finalize();  // ends the lock and frees the window, as MPI wants it
   }
+  if (!window->local().empty()) return EXIT_FAILURE;  // the memory is gone
   try {
     window->fence();
+    return EXIT_FAILURE;
+  } catch (const ferrompi::MpiError& error) {
+    std::printf("refused: %s\n", error.what());
+  }
+  try {
+    guard->flush_all();
     return EXIT_FAILURE;
   } catch (const ferrompi::MpiError& error) {
     std::printf("refused: %s\n", error.what());
@@ -49,8 +55,9 @@ int throw_on_one_rank() {
     auto window = SharedWindow<double>::allocate(world, 4);
     if (world.rank() == world.size() - 1) throw std::runtime_error("the reservoir is empty");
     window.fence();  // waits for a rank that will not come
-  } catch (const std::exception&) {
-    // Too late to say so: the other ranks wait for the window to be freed.
+  } catch (const std::exception& error) {
+    // Whatever is done here, the job ends: the other ranks wait for the window to be freed.
+    std::fprintf(stderr, "caught: %s\n", error.what());
   }
   return EXIT_SUCCESS;
 }

@@ -82,9 +82,11 @@ class UnwindingDetector {
   int at_construction_;
 };
 
-/// For a destructor that would have to wait for other ranks while an exception passes through: reports the cause on
-/// stderr and ends the job, because the other ranks would wait for ever. `what` names the object, such as "an Mpi".
-[[noreturn]] void abort_while_unwinding(const char* what, MPI_Comm comm) noexcept;
+/// For a destructor that would have to wait for other ranks while an exception passes through. Ends the job, because
+/// the other ranks may wait for this one for ever: says so on stderr, gives the program a moment in which its handler
+/// can say why, and aborts at the latest when the process exits. From here on MPI is not usable, so later destructors
+/// leave it alone. `what` names the object, such as "an Mpi".
+void end_job_while_unwinding(const char* what) noexcept;
 
 /// Runs `action` at the start of MPI_Finalize, the latest first: to free what must not outlive MPI.
 void run_at_finalize(std::function<void()> action);

@@ -48,6 +48,7 @@ class WindowState {
   /// Collective. Every rank succeeds or every rank throws.
   static std::shared_ptr<WindowState> allocate(const Communicator& comm, const WindowShape& shape, const Info& info);
 
+  ~WindowState();
   WindowState(const WindowState&) = delete;
   WindowState& operator=(const WindowState&) = delete;
 

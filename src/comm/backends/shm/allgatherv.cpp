@@ -27,9 +27,7 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
     const std::size_t longest = *std::ranges::max_element(call.counts) * call.element_size;
 
     if (longest <= inline_bytes) {
-      Post& line = channel_.open_post();
-      if (own > 0) std::memcpy(line.payload.data(), call.send, own);
-      channel_.publish(line);
+      channel_.publish(channel_.open_post(), call.send, own);
       copy_own();
       channel_.await_posts();
       for (std::size_t step = 1; step < size_; ++step) {

@@ -64,12 +64,10 @@ void Endpoint::allreduce(const detail::OperationRecord& record, const detail::Al
 }
 
 void Endpoint::reduce_inline(const detail::AllreduceCall& call) {
-  Post& post = channel_.open_post();
-  const std::size_t bytes = call.count * call.element_size;
-  if (bytes > 0) std::memcpy(post.payload.data(), call.send, bytes);
-  channel_.publish(post);
+  channel_.publish(channel_.open_post(), call.send, call.count * call.element_size);
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = channel_.post_of(rank).payload.data();
+  sources_[rank_] = call.send;
   fold(call, call.recv, call.count);
 }
 

@@ -10,15 +10,20 @@
 namespace cobre::comm {
 namespace {
 
-shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, std::string_view operation) {
-  if (endpoint == nullptr) [[unlikely]] {
-    throw InvalidCommunicator({operation, 0, 1}, "it was moved from; use the one that it was moved to");
-  }
+[[noreturn, gnu::cold]] void throw_moved_from(std::string_view operation) {
+  throw InvalidCommunicator({operation, 0, 1}, "it was moved from; use the one that it was moved to");
+}
+
+shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const char* operation) {
+  if (endpoint == nullptr) [[unlikely]]
+    throw_moved_from(operation);
   return *endpoint;
 }
 
 shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const detail::OperationRecord& record) {
-  return require(endpoint, detail::to_string(record.operation));
+  if (endpoint == nullptr) [[unlikely]]
+    throw_moved_from(detail::to_string(record.operation));
+  return *endpoint;
 }
 
 }  // namespace

@@ -28,16 +28,13 @@ void Endpoint::broadcast(const detail::OperationRecord& record, const detail::Br
       return rank_ == call.root ? broadcast_as_root(call) : broadcast_as_reader(call);
     }
     if (rank_ == call.root) {
-      if (call.bytes <= inline_bytes) {
-        Post& line = channel_.open_post();
-        if (call.bytes > 0) std::memcpy(line.payload.data(), call.buffer, call.bytes);
-        return channel_.publish(line);
-      }
+      if (call.bytes <= inline_bytes) return channel_.publish(channel_.open_post(), call.buffer, call.bytes);
       std::byte* const room = room_to_show(call.bytes);
       std::memcpy(room, call.buffer, call.bytes);
       return post(ring_.offset_of(room));
     }
     const Post& line = channel_.await_post(call.root);
+    channel_.expect_next(call.root);
     if (call.bytes == 0) return;
     const std::byte* const data =
         call.bytes <= inline_bytes ? line.payload.data() : shown_by(call.root, payload_of<Word>(call.root), call.bytes);

@@ -8,6 +8,7 @@ namespace cobre::comm::shm {
 // A reader who finds any of the new words also finds the sequence cleared or newer: each store is a release, each load
 // of the reader an acquire, so what it sees of the sequence afterwards is not older than what it saw of the words.
 void Channel::note_record() noexcept {
+  announced_ = sequence_;
   RecordLine& line = mine_.records[sequence_ % record_depth];
   const auto words = std::bit_cast<std::array<Word, std::tuple_size_v<decltype(line.record)>>>(record_);
   line.sequence.store(0, std::memory_order_relaxed);
@@ -32,13 +33,14 @@ bool Channel::has_entered(std::size_t rank, Word sequence) const noexcept {
 
 void Channel::await_all_left(Word sequence) {
   if (all_left_ >= sequence) return;
+  announce();
   Word reached = sequence_ - 1;
   for (std::size_t step = 1; step < size_; ++step) {
     const std::size_t rank = peer(step);
     const Finished& finished = block_.rank(rank).finished;
     wait(finished.sequence, sequence, rank);
     const Word left = finished.sequence.load(std::memory_order_acquire);
-    const Word chain = finished.chain.load(std::memory_order_acquire);
+    const Word chain = finished.chain[left % 2].load(std::memory_order_acquire);
     // A root never sees what its readers believed they were in; here it does, where the two words belong together.
     const bool comparable = left <= sequence_ && left + record_depth > sequence_ &&
                             finished.sequence.load(std::memory_order_acquire) == left;

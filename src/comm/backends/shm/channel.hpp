@@ -13,10 +13,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <string>
 
+#include "comm/backends/shm/chain.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
 #include "comm/core/waiting.hpp"
@@ -49,9 +51,8 @@ class Channel {
     if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
       refuse_to_enter();
     record_.sequence = ++sequence_;
-    chain_ = detail::mix(chain_ ^ detail::fingerprint(record_));
+    chain_ = extend(chain_, record);
     chains_[sequence_ % record_depth] = chain_;
-    note_record();
   }
 
   /// The post of this operation, free to be filled: every rank has left the operation that used it before.
@@ -62,9 +63,21 @@ class Channel {
     return mine_.posts[sequence_ % post_depth];
   }
 
+  /// With a payload. Whoever polls this line takes it away as soon as any part of it changes, so all of it is stored in
+  /// one go: nothing that takes time, such as a call, stands between the first store and the last.
+  void publish(Post& post, const void* payload, std::size_t bytes) noexcept {
+    const auto* from = static_cast<const std::byte*>(payload);
+    std::byte* to = post.payload.data();
+    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), from += sizeof(Word), to += sizeof(Word)) {
+      std::memcpy(to, from, sizeof(Word));
+    }
+    for (; bytes > 0; --bytes) *to++ = *from++;
+    publish(post);
+  }
   void publish(Post& post) noexcept {
     post.chain.store(chain_, std::memory_order_relaxed);
     publish(post.sequence, sequence_);
+    announce();
   }
 
   /// Makes everything that this rank wrote before visible to whoever sees the word at `value`: pairs with the acquire
@@ -77,11 +90,18 @@ class Channel {
   /// What that rank brought into this operation; throws CollectiveMismatch where it is in another one.
   [[nodiscard]] const Post& await_post(std::size_t rank) {
     const Post& post = block_.rank(rank).posts[sequence_ % post_depth];
+    announce();
     wait(post.sequence, sequence_, rank);
     if (post.sequence.load(std::memory_order_relaxed) != sequence_ ||
         post.chain.load(std::memory_order_relaxed) != chain_) [[unlikely]]
       disagree();
     return post;
+  }
+
+  /// A root that streams may have posted the next operation already: fetches its line while this one is worked on. If
+  /// it has not, the stale copy is still here and nothing moves.
+  void expect_next(std::size_t rank) const noexcept {
+    __builtin_prefetch(&block_.rank(rank).posts[(sequence_ + 1) % post_depth]);
   }
 
   /// Everyone's; and so everyone is known to have left the operations before.
@@ -101,8 +121,11 @@ class Channel {
   /// Up to which operation that is known already.
   [[nodiscard]] Word all_left() const noexcept { return all_left_; }
 
+  /// A reader loads the sequence s, the chain at the parity of s, and the sequence again. If that still is s, the chain
+  /// belongs to it: the next chain at this parity is that of s + 2, its store releases the sequence s + 1 before it,
+  /// and who acquires it would have seen that.
   void leave() noexcept {
-    mine_.finished.chain.store(chain_, std::memory_order_relaxed);
+    mine_.finished.chain[sequence_ % 2].store(chain_, std::memory_order_release);
     publish(mine_.finished.sequence, sequence_);
   }
 
@@ -160,6 +183,11 @@ class Channel {
     Word chain;
   };
 
+  /// Writes down what this rank is in, for whoever needs to know why it waits in vain: before any wait, but not before
+  /// the others have what they wait for.
+  void announce() noexcept {
+    if (announced_ != sequence_) note_record();
+  }
   void note_record() noexcept;
   [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
   [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
@@ -208,6 +236,7 @@ class Channel {
   RankBlock& mine_;
 
   Word sequence_ = 0;  // of the last operation that was entered; the same number means the same operation on all ranks
+  Word announced_ = 0;
   Word chain_ = 0;
   Word all_left_ = 0;  // every other rank has left this operation and all before
   Word steps_ = 0;

@@ -61,9 +61,7 @@ class Endpoint {
   /// Every rank shows the others a few bytes.
   template <class Payload>
   requires(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= inline_bytes) void post(const Payload& payload) {
-    Post& line = channel_.open_post();
-    std::memcpy(line.payload.data(), &payload, sizeof(Payload));
-    channel_.publish(line);
+    channel_.publish(channel_.open_post(), &payload, sizeof(Payload));
   }
   template <class Payload>
   [[nodiscard]] Payload payload_of(std::size_t rank) const noexcept {

@@ -40,8 +40,8 @@ struct alignas(line_bytes) Counter {
 };
 
 struct alignas(line_bytes) Finished {
-  std::atomic<Word> sequence;  // written last
-  std::atomic<Word> chain;
+  std::atomic<Word> sequence;              // written last
+  std::array<std::atomic<Word>, 2> chain;  // of the last two, each at its parity: see Channel::leave()
 };
 
 /// Ranks that sleep until the owner of the bell does something. Written by the sleepers, and rung by the owner.

@@ -8,10 +8,12 @@ namespace cobre::comm::shm {
 /// One operation at a time: two threads in one communicator would count its operations differently.
 class Exclusive {
  public:
-  Exclusive([[maybe_unused]] std::atomic<bool>& busy, [[maybe_unused]] const Where& where) : busy_(busy) {
+  Exclusive([[maybe_unused]] std::atomic<bool>& busy, [[maybe_unused]] detail::Operation operation,
+            [[maybe_unused]] std::size_t rank, [[maybe_unused]] std::size_t size)
+      : busy_(busy) {
 #ifndef NDEBUG
     if (busy.exchange(true, std::memory_order_acquire)) {
-      throw InvalidOperation(where,
+      throw InvalidOperation({detail::to_string(operation), rank, size},
                              "another thread is inside an operation of this communicator; give each thread its "
                              "own communicator, or take turns");
     }
@@ -36,7 +38,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw InvalidCommunicator(where,
                               "this process was forked from the one that is this rank; only that one may use it");
   }
-  const Exclusive exclusive(busy_, where);
+  const Exclusive exclusive(busy_, record.operation, rank_, size_);
   channel_.enter(record);
   try {
     body();

@@ -1,17 +1,18 @@
-// The suite on shm: as threads of one process and as processes, with single copy and without, and behind the type that
-// holds any backend.
+// The ranks of shm for the suite: with single copy and without, and behind the type that holds any backend.
+#pragma once
 
-#include "conformance/conformance.hpp"
-#include "conformance/worlds.hpp"
+#include <cobre/comm.hpp>
 
-namespace {
+#include <string>
+
+namespace conformance {
 
 using cobre::comm::CommBackend;
 using cobre::comm::ShmBackend;
 using cobre::comm::ShmConfig;
 using cobre::comm::SingleCopy;
 
-ShmConfig config(std::size_t rank, std::size_t size, const std::string& group) {
+inline ShmConfig config(std::size_t rank, std::size_t size, const std::string& group) {
   ShmConfig config;
   config.name = group;
   config.rank = rank;
@@ -46,11 +47,4 @@ struct AnyShmRanks {
   }
 };
 
-const bool joined =
-    conformance::join<conformance::ThreadWorld<ShmRanks>>("ShmThreads") &&
-    conformance::join<conformance::ThreadWorld<ShmRanksThroughBuffers>>("ShmThreadsThroughBuffers") &&
-    conformance::join<conformance::ProcessWorld<ShmRanks>>("ShmProcesses") &&
-    conformance::join<conformance::ProcessWorld<ShmRanksThroughBuffers>>("ShmProcessesThroughBuffers") &&
-    conformance::join<conformance::ProcessWorld<AnyShmRanks>>("AnyShmProcesses");
-
-}  // namespace
+}  // namespace conformance

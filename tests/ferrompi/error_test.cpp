@@ -1,0 +1,214 @@
+// Wrong arguments: each gives an error of the right class that names the operation and the numbers, on the rank that
+// made the mistake, before anything is sent; and the communicator stays good.
+#include "ferrompi/ranks.hpp"
+
+#include <sstream>
+
+using namespace ferrompi;
+
+namespace {
+
+class Errors : public Ranks {
+ protected:
+  void TearDown() override { EXPECT_EQ(world.allreduce(1, ReduceOp::Sum), size) << "the communicator is still good"; }
+
+  std::vector<double> one = std::vector<double>(1);
+  std::vector<double> many = std::vector<double>(ranks);
+  std::vector<double> odd = std::vector<double>(ranks + 1);
+};
+
+template <class Call>
+void expect_class(ErrorClass expected, const char* operation, Call call) {
+  const auto error = error_of<MpiError>(call);
+  EXPECT_EQ(error.error_class(), expected) << error.what();
+  EXPECT_EQ(error.operation(), operation);
+  const std::string text = error.what();
+  EXPECT_EQ(text.rfind(std::string("MPI error in ") + operation + ": ", 0), 0U) << text;
+  EXPECT_NE(text.find(std::string("(class=") + to_string(expected) + ", code="), std::string::npos) << text;
+}
+
+template <class Error, class Call>
+void expect_error(const char* operation, const std::string& part, Call call) {
+  const auto error = error_of<Error>(call);
+  EXPECT_EQ(error.operation(), operation);
+  EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+}
+
+}  // namespace
+
+TEST_F(Errors, NameARootOutsideTheCommunicator) {
+  const auto bad = [&](const char* operation, auto call) {
+    expect_class(ErrorClass::Root, operation, [&] { call(size); });
+    expect_class(ErrorClass::Root, operation, [&] { call(-1); });
+    expect_class(ErrorClass::Root, operation, [&] { call(999); });
+  };
+  bad("broadcast", [&](int root) { world.broadcast(one, root); });
+  bad("ibroadcast", [&](int root) { (void)world.ibroadcast(one, root); });
+  bad("broadcast_init", [&](int root) { (void)world.broadcast_init(one, root); });
+  bad("reduce", [&](int root) { world.reduce(one, odd, ReduceOp::Sum, root); });
+  bad("reduce_inplace", [&](int root) { world.reduce_inplace(one, ReduceOp::Sum, root); });
+  bad("gather", [&](int root) { world.gather(one, many, root); });
+  bad("igather_inplace", [&](int root) { (void)world.igather_inplace(many, root); });
+  bad("scatter", [&](int root) { world.scatter(many, one, root); });
+  bad("scatter_init_inplace", [&](int root) { (void)world.scatter_init_inplace(many, root); });
+  const std::vector<int> counts(ranks, 1);
+  bad("gatherv", [&](int root) { world.gatherv(one, many, counts, displacements(counts), root); });
+  bad("scatterv", [&](int root) { world.scatterv(many, counts, displacements(counts), one, root); });
+  const auto copy = world.duplicate();
+  expect_class(ErrorClass::Root, "broadcast", [&] { copy.broadcast(one, 999); });
+  const auto text = std::string(error_of<MpiError>([&] { world.broadcast(one, 999); }).what());
+  EXPECT_NE(text.find("root 999"), std::string::npos) << text;
+  EXPECT_NE(text.find("0 to " + std::to_string(size - 1)), std::string::npos) << text;
+}
+
+TEST_F(Errors, NameAPeerOutsideTheCommunicator) {
+  const int nobody = 4711;
+  expect_class(ErrorClass::Rank, "send", [&] { world.send(1, nobody, 0); });
+  expect_class(ErrorClass::Rank, "send", [&] { world.send(1, size, 0); });
+  expect_class(ErrorClass::Rank, "ssend", [&] { world.ssend(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "isend", [&] { (void)world.isend(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "send_init", [&] { (void)world.send_init(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "recv", [&] { world.recv(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "irecv", [&] { (void)world.irecv(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "probe", [&] { (void)world.probe(nobody, 0); });
+  expect_class(ErrorClass::Rank, "iprobe", [&] { (void)world.iprobe(nobody, 0); });
+  expect_class(ErrorClass::Rank, "mprobe", [&] { (void)world.mprobe(nobody, 0); });
+  expect_class(ErrorClass::Rank, "sendrecv", [&] { world.sendrecv(one, nobody, 0, many, 0, 0); });
+  expect_class(ErrorClass::Rank, "sendrecv", [&] { world.sendrecv(one, 0, 0, many, nobody, 0); });
+  // Not even where another library's number for a wildcard would mean nobody, or somebody.
+  expect_class(ErrorClass::Rank, "send", [&] { world.send(1, any_source, 0); });
+}
+
+TEST_F(Errors, NameATagOutOfRange) {
+  expect_class(ErrorClass::Tag, "send", [&] { world.send(1, 0, -5); });
+  expect_class(ErrorClass::Tag, "send", [&] { world.send(1, 0, any_tag); });
+  expect_class(ErrorClass::Tag, "recv", [&] { world.recv(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "irecv", [&] { (void)world.irecv(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, -5, 0, 0); });
+}
+
+TEST_F(Errors, NameBuffersOfTheWrongLength) {
+  expect_error<InvalidBuffer>("allreduce", "1 elements and recv " + std::to_string(ranks + 1),
+                              [&] { world.allreduce(one, odd, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("iallreduce", "same length", [&] { (void)world.iallreduce(one, odd, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("scan", "same length", [&] { world.scan(one, odd, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("exscan_init", "same length", [&] { (void)world.exscan_init(one, odd, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("allgather", "one block of 1", [&] { world.allgather(one, odd); });
+  expect_error<InvalidBuffer>("gather", "one block of 1", [&] { world.gather(one, odd, rank); });
+  expect_error<InvalidBuffer>("scatter", "one block of 1", [&] { world.scatter(odd, one, rank); });
+  expect_error<InvalidBuffer>("reduce", "same length", [&] { world.reduce(one, odd, ReduceOp::Sum, rank); });
+  expect_error<InvalidBuffer>("reduce_scatter_block", "one block of 1",
+                              [&] { world.reduce_scatter_block(odd, one, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("alltoall", "same length", [&] { world.alltoall(many, odd); });
+  if (size > 1) {
+    std::vector<double> other(ranks + 1);
+    expect_error<InvalidBuffer>("alltoall", "shared equally", [&] { world.alltoall(odd, other); });
+    expect_error<InvalidBuffer>("allgather_inplace", "shared equally", [&] { world.allgather_inplace(odd); });
+    expect_error<InvalidBuffer>("gather_inplace", "shared equally", [&] { world.gather_inplace(odd, rank); });
+    expect_error<InvalidBuffer>("scatter_inplace", "shared equally", [&] { world.scatter_inplace(odd, rank); });
+    expect_error<InvalidBuffer>("alltoall_inplace", "shared equally", [&] { world.alltoall_inplace(odd); });
+    expect_error<InvalidBuffer>("reduce_scatter_block_inplace", "shared equally",
+                                [&] { world.reduce_scatter_block_inplace(odd, ReduceOp::Sum); });
+  }
+}
+
+TEST_F(Errors, NameBuffersThatOverlap) {
+  std::vector<double> both(4);
+  const std::span first(both.data(), 3);
+  const std::span second(both.data() + 1, 3);
+  expect_error<InvalidBuffer>("allreduce", "overlap", [&] { world.allreduce(first, second, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("allreduce", "_inplace", [&] { world.allreduce(both, both, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("alltoall", "overlap", [&] { world.alltoall(many, many); });
+}
+
+TEST_F(Errors, NameCountsAndDisplacementsThatCannotBe) {
+  const std::vector<int> counts(ranks, 1);
+  const auto displs = displacements(counts);
+  auto v = [&](const std::vector<int>& c, const std::vector<int>& d) { world.allgatherv(one, many, c, d); };
+  expect_error<InvalidBuffer>("allgatherv", "counts has", [&] { v(std::vector<int>(ranks + 1, 1), displs); });
+  expect_error<InvalidBuffer>("allgatherv", "displs has", [&] { v(counts, {}); });
+  auto wrong = counts;
+  wrong[self] = -1;
+  expect_error<InvalidBuffer>("allgatherv", "the count for rank " + std::to_string(self) + " is -1",
+                              [&] { v(wrong, displs); });
+  wrong = counts;
+  wrong.back() = 5;
+  expect_error<InvalidBuffer>("allgatherv", "leaves the buffer", [&] { v(wrong, displs); });
+  auto moved = displs;
+  moved.back() = -2;
+  expect_error<InvalidBuffer>("allgatherv", "displacement", [&] { v(counts, moved); });
+  moved.back() = 1 << 30;
+  expect_error<InvalidBuffer>("allgatherv", "leaves the buffer", [&] { v(counts, moved); });
+  expect_error<InvalidBuffer>("allgatherv", "own buffer has",
+                              [&] { world.allgatherv(std::vector<double>(), many, counts, displs); });
+  if (size > 1) {
+    moved = displs;
+    moved.back() = moved.front();
+    expect_error<InvalidBuffer>("allgatherv", "overlap", [&] { v(counts, moved); });
+    expect_error<InvalidBuffer>("allgatherv_init", "overlap",
+                                [&] { (void)world.allgatherv_init(one, many, counts, moved); });
+    expect_error<InvalidBuffer>("alltoallv", "overlap",
+                                [&] { world.alltoallv(odd, counts, displs, many, counts, moved); });
+  }
+  const std::vector<std::uint64_t> huge(ranks, ~std::uint64_t{0});
+  expect_error<InvalidBuffer>("gatherv", "count", [&] { world.gatherv(one, many, huge, displs, rank); });
+  const std::vector<std::uint64_t> vast(ranks, std::uint64_t{1} << 62);
+  expect_error<InvalidBuffer>("gatherv", "leaves", [&] { world.gatherv(one, many, counts, vast, rank); });
+  expect_error<InvalidBuffer>("iscatterv", "leaves",
+                              [&] { (void)world.iscatterv(one, vast, vast, std::vector<double>(1), rank); });
+  expect_error<InvalidBuffer>("reduce_scatter", "add up to",
+                              [&] { world.reduce_scatter(odd, one, counts, ReduceOp::Sum); });
+  expect_error<InvalidBuffer>("scatterv", "counts", [&] { (void)world.scatterv(many, std::vector<int>(), rank); });
+}
+
+TEST_F(Errors, NameAnOperationThatTheTypeDoesNotHave) {
+  expect_error<InvalidOp>("allreduce", "ReduceOp::BitwiseAnd does not exist for elements of double",
+                          [&] { (void)world.allreduce(1.0, ReduceOp::BitwiseAnd); });
+  expect_error<InvalidOp>("reduce", "MaxLoc", [&] { (void)world.reduce(1, ReduceOp::MaxLoc, 0); });
+  expect_error<InvalidOp>("iscan", "Min", [&] { (void)world.iscan(std::complex<double>(), ReduceOp::Min); });
+  expect_error<InvalidOp>("allreduce_init_inplace", "LogicalAnd",
+                          [&] { (void)world.allreduce_init_inplace(one, ReduceOp::LogicalAnd); });
+  expect_error<InvalidOp>("exscan", "Sum", [&] { (void)world.exscan(ValueIndex<int>{1, 2}, ReduceOp::Sum); });
+}
+
+TEST_F(Errors, NameACommunicatorThatWasMovedFrom) {
+  auto original = world.duplicate();
+  const auto moved = std::move(original);
+  EXPECT_EQ(original.size(), 0);
+  EXPECT_EQ(original.native(), MPI_COMM_NULL);
+  expect_class(ErrorClass::Comm, "barrier", [&] { original.barrier(); });
+  expect_class(ErrorClass::Comm, "allreduce", [&] { (void)original.allreduce(1, ReduceOp::Sum); });
+  expect_class(ErrorClass::Comm, "duplicate", [&] { (void)original.duplicate(); });
+  expect_class(ErrorClass::Comm, "borrow", [&] { (void)Communicator::borrow(MPI_COMM_NULL); });
+  moved.barrier();
+}
+
+TEST_F(Errors, ComeFromMpiWithTheClassThatItMeans) {
+  // Numbers differ from library to library: only the macros tell.
+  EXPECT_EQ(error_class_from_mpi(MPI_ERR_ROOT), ErrorClass::Root);
+  EXPECT_EQ(error_class_from_mpi(MPI_ERR_TRUNCATE), ErrorClass::Truncate);
+  EXPECT_EQ(error_class_from_mpi(MPI_ERR_REQUEST), ErrorClass::Request);
+  EXPECT_EQ(error_class_from_mpi(MPI_ERR_RMA_SYNC), ErrorClass::RmaSync);
+  EXPECT_EQ(error_class_from_mpi(MPI_SUCCESS), ErrorClass::Success);
+  EXPECT_EQ(error_class_from_mpi(-12345), ErrorClass::Raw);
+  EXPECT_EQ(to_mpi(ErrorClass::Win), MPI_ERR_WIN);
+  const MpiError error("bcast", MPI_ERR_COUNT);
+  EXPECT_EQ(error.error_class(), ErrorClass::Count);
+  EXPECT_EQ(error.code(), MPI_ERR_COUNT);
+}
+
+TEST_F(Errors, PrintTheirClassByName) {
+  std::ostringstream out;
+  out << ErrorClass::Success << ' ' << ErrorClass::Root << ' ' << ErrorClass::InStatus << ' ' << ErrorClass::RmaRange
+      << ' ' << ThreadLevel::Serialized << ' ' << SplitType::Shared;
+  EXPECT_EQ(out.str(), "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE Serialized Shared");
+}
+
+TEST_F(Errors, ShareOneRoot) {
+  try {
+    world.broadcast(one, -7);
+    FAIL();
+  } catch (const cobre::comm::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("broadcast"), std::string::npos);
+  }
+}

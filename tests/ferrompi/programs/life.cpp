@@ -1,0 +1,234 @@
+// One scene of the life of an MPI program, chosen by name; `launch_test` watches how it ends. A scene that goes as it
+// should says "done" on every rank.
+#define FERROMPI_THREAD_CHECKS 1  // in every build: two scenes are about them
+#include <ferrompi/ferrompi.hpp>
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace ferrompi;
+
+namespace {
+
+struct Point {
+  double x;
+  char y;
+};
+
+void expect(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "not as expected: %s\n", what);
+  std::fflush(nullptr);
+  std::abort();
+}
+
+#define EXPECT(...) expect((__VA_ARGS__), #__VA_ARGS__)
+
+template <class E, class Call>
+std::string text_of(Call call) {
+  try {
+    call();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+void throw_on_rank_one(int rank) {
+  if (rank == 1) throw std::runtime_error("the well is dry");
+}
+
+// Rank 1 fails with everything open while the others wait for it.
+void exception_passes_through() {
+  try {
+    const auto mpi = Mpi::init();
+    const auto world = mpi.world();
+    const auto copy = world.duplicate();
+    const auto node = world.split_shared();
+    auto window = SharedWindow<double>::allocate(node, 10);
+    std::vector<double> data(1000);
+    auto receive = world.irecv(data, any_source, 5);
+    auto collective = copy.iallreduce(std::vector<int>(100000, 1), ReduceOp::Sum);
+    throw_on_rank_one(world.rank());
+    window.fence();
+    world.barrier();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cause: %s\n", error.what());
+  }
+}
+
+void exception_is_not_caught() {
+  const auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  throw_on_rank_one(world.rank());
+  world.barrier();
+}
+
+// The exception meets a request that can never finish before it meets the handler, which swallows it.
+void request_cannot_finish() {
+  const auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  try {
+    auto never = world.issend(std::vector<int>(1 << 20), (world.rank() + 1) % world.size(), 5);
+    throw_on_rank_one(world.rank());
+    world.barrier();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cause: %s\n", error.what());
+  }
+  world.barrier();
+}
+
+// One process alone has nobody to keep waiting.
+void exception_alone() {
+  try {
+    const auto mpi = Mpi::init();
+    throw std::runtime_error("handled");
+  } catch (const std::exception&) {
+    EXPECT(Mpi::is_finalized());
+    std::puts("done");
+  }
+}
+
+void abort_ends_all() {
+  const auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  if (world.rank() == world.size() - 1) world.abort(7);
+  world.barrier();
+}
+
+void after_finalize() {
+  auto mpi = Mpi::init();
+  auto world = mpi.world();
+  const auto copy = world.duplicate();
+  const auto leftover = world.split_shared();
+  std::vector<double> data(4);
+  auto plan = world.allreduce_init_inplace(data, ReduceOp::Sum);
+  auto request = world.iallreduce_inplace(data, ReduceOp::Sum);
+  request.wait();
+  const auto info = Info();
+  (void)world.allreduce(Point{1, 'a'}, [](const Point& a, const Point&) { return a; });
+  mpi.finalize();
+  mpi.finalize();
+  EXPECT(Mpi::is_finalized());
+  const auto refused = [](auto call) { return text_of<MpiError>(call).find("MPI is finalized") != std::string::npos; };
+  EXPECT(refused([&] { world.barrier(); }));
+  EXPECT(refused([&] { (void)copy.allreduce(1, ReduceOp::Sum); }));
+  EXPECT(refused([&] { (void)world.isend(data, 0, 0); }));
+  EXPECT(refused([&] { (void)world.duplicate(); }));
+  EXPECT(refused([&] { (void)mpi.world(); }));
+  EXPECT(refused([&] { plan.start(); }));
+  EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("once") != std::string::npos);
+  EXPECT(!Mpi::version().empty() && !Mpi::library_version().empty());
+  std::puts("done");
+}
+
+void adopt_a_running_mpi() {
+  EXPECT(text_of<Error>([] { (void)Communicator::borrow(MPI_COMM_WORLD); }).find("not running") != std::string::npos);
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+  {
+    // Without any Mpi: a borrowed communicator works.
+    const auto borrowed = Communicator::borrow(MPI_COMM_WORLD);
+    EXPECT(borrowed.allreduce(1, ReduceOp::Sum) == borrowed.size());
+  }
+  for (int round = 0; round < 2; ++round) {
+    const auto mpi = Mpi::init();
+    EXPECT(mpi.adopted());
+    const auto world = mpi.world();
+    EXPECT(world.native() != MPI_COMM_WORLD);
+    EXPECT(world.allreduce(1, ReduceOp::Sum) == world.size());
+    EXPECT(mpi.self().size() == 1);
+    EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("already") != std::string::npos);
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    EXPECT(handler == MPI_ERRORS_ARE_FATAL);
+    double in = 0;
+    EXPECT(text_of<MpiError>([&] { world.recv(in, 0, -9); }).find("ERR_TAG") != std::string::npos);
+  }
+  EXPECT(!Mpi::is_finalized());
+  if (provided < MPI_THREAD_MULTIPLE) {
+    EXPECT(text_of<NotSupported>([] { (void)Mpi::init_thread(ThreadLevel::Multiple); }).find("Multiple") !=
+           std::string::npos);
+  }
+  const auto borrowed = Communicator::borrow(MPI_COMM_WORLD);
+  (void)borrowed.allreduce(Point{1, 'a'}, [](const Point& a, const Point&) { return a; });
+  MPI_Finalize();
+  EXPECT(text_of<MpiError>([&] { borrowed.barrier(); }).find("finalized") != std::string::npos);
+  std::puts("done");
+}
+
+void moved_environment() {
+  auto first = Mpi::init();
+  {
+    const auto second = std::move(first);
+    EXPECT(second.world().allreduce(1, ReduceOp::Sum) >= 1);
+  }
+  EXPECT(Mpi::is_finalized());
+  std::puts("done");
+}
+
+template <class Call>
+std::string on_another_thread(Call call) {
+  std::string text;
+  std::thread([&] { text = text_of<MpiError>(call); }).join();
+  return text;
+}
+
+void funneled_from_another_thread() {
+  const auto mpi = Mpi::init_thread(ThreadLevel::Funneled);
+  const auto world = mpi.world();
+  if (mpi.thread_level() == ThreadLevel::Funneled) {
+    const auto text = on_another_thread([&] { world.barrier(); });
+    EXPECT(text.find("another thread") != std::string::npos || text.find("a thread other than") != std::string::npos);
+    EXPECT(on_another_thread([&] { (void)world.isend(1, 0, 0); }).find("ThreadLevel::Funneled") != std::string::npos);
+  }
+  world.barrier();
+  std::puts("done");
+}
+
+void serialized_by_two_threads() {
+  const auto mpi = Mpi::init_thread(ThreadLevel::Serialized);
+  const auto world = mpi.world();
+  std::thread([&] { world.barrier(); }).join();  // one after the other is what this level allows
+  if (mpi.thread_level() == ThreadLevel::Serialized) {
+    // A callable runs while its thread is inside MPI: a good moment for another thread to try.
+    std::string text;
+    const auto add = [&](int a, int b) {
+      if (text.empty()) text = on_another_thread([&] { (void)world.iprobe(any_source, any_tag); });
+      return a + b;
+    };
+    std::vector<int> data(2, 1);
+    world.scan_inplace(data, add);
+    EXPECT(data[0] == world.rank() + 1);
+    if (world.rank() == world.size() - 1 && world.size() > 1) {
+      EXPECT(text.find("two threads are inside MPI at once") != std::string::npos);
+    }
+  }
+  std::puts("done");
+}
+
+const std::map<std::string, void (*)()> scenes = {
+    {"exception_passes_through", exception_passes_through},
+    {"exception_is_not_caught", exception_is_not_caught},
+    {"request_cannot_finish", request_cannot_finish},
+    {"exception_alone", exception_alone},
+    {"abort_ends_all", abort_ends_all},
+    {"after_finalize", after_finalize},
+    {"adopt_a_running_mpi", adopt_a_running_mpi},
+    {"moved_environment", moved_environment},
+    {"funneled_from_another_thread", funneled_from_another_thread},
+    {"serialized_by_two_threads", serialized_by_two_threads},
+};
+
+}  // namespace
+
+FERROMPI_DATATYPE(Point, x, y);
+
+int main(int argc, char** argv) {
+  if (argc != 2 || !scenes.contains(argv[1])) return 64;
+  scenes.at(argv[1])();
+}
