@@ -29,6 +29,9 @@ class Scratch {
     return std::span(sources_).first(n);
   }
 
+  /// What the memory has grown to.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
  private:
   static constexpr std::size_t page = 4096;
   struct Release {
