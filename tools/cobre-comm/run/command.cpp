@@ -75,6 +75,12 @@ std::vector<std::vector<std::string>> environments(BackendKind backend, std::siz
   return all;
 }
 
+// CLI11 lets a minus sign through.
+std::string whole_number(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? "" : comm::core::quoted(text) + " is no number of ranks";
+}
+
 // Where the program stands: behind "--", or the first word that is neither an option nor the value of one.
 std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& words) {
   if (words.empty() || words.front() != command.get_name()) return {};
@@ -162,7 +168,9 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   CLI::App* const command =
       app.add_subcommand("run", "Start a program as several ranks: cobre-comm run [options] PROGRAM [arguments]");
   command->footer(examples);
-  command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")->type_name("RANKS");
+  command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")
+      ->check(whole_number, "")
+      ->type_name("RANKS");
   command->add_option("--backend", options->backend, "shm, mpi or local; shm where this build has it")
       ->transform(CLI::CheckedTransformer(std::map<std::string, BackendKind>{{"auto", BackendKind::Auto},
                                                                              {"shm", BackendKind::Shm},
