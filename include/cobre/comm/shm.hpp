@@ -72,6 +72,7 @@ struct ShmConfig {
   SingleCopy single_copy = SingleCopy::Auto;
   bool widen_ptrace = false;  // let every process of this user read this one (PR_SET_PTRACER), where Yama forbids it
   ShmTuning tuning;
+  int witness = -1;  // on rank 0, a UNIX socket whose other end may look on: `cobre-comm run` says what a rank died in
 
   /// COBRE_SHM_NAME, COBRE_SHM_RANK, COBRE_SHM_SIZE and COBRE_COMM_TIMEOUT_SECS.
   [[nodiscard]] static ShmConfig from_environment();

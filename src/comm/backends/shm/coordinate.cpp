@@ -17,6 +17,7 @@
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/segment.hpp"
+#include "comm/backends/shm/witness.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
 
@@ -277,6 +278,7 @@ class Coordinator {
     const core::Descriptor memory = make_segment(agreement);
     Mapping segment(where_, memory, agreement.segment_bytes, Access::ReadWrite);
     new (segment.data()) Agreement(agreement);
+    if (config_.witness >= 0) admit_witness(config_.witness, memory, agreement.segment_bytes, config_.size);
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
       const View view = view_of(rank);
       Reply reply;

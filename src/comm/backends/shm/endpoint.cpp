@@ -13,6 +13,7 @@
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/scratch.hpp"
 #include "comm/topology/host.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -59,7 +60,11 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
   // Between being welcomed and being here a rank may still fail: nobody waits for it longer than for its coming.
   channel_.set_timeout(config.connect_timeout);
   try_single_copy(agreement_.single_copy);
+  const detail::OperationRecord telling{.operation = detail::Operation::Barrier};
+  topology_.placements = topology::placements_of(exchange(telling, topology::placement_here()));
+  if (rank_ == 0) topology::warn_of_spanning(topology_);
   channel_.set_timeout(config.timeout);
+  channel_.block_of(rank_).attached.store(channel_.sequence(), std::memory_order_release);  // pairs with Witness
 }
 
 Endpoint::~Endpoint() {

@@ -68,6 +68,7 @@ struct RankBlock {
   Counter reading;    // odd while this rank reads memory that belongs to others
   Bell bell;
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
+  std::atomic<Word> attached;  // how many operations it took to get here; 0 until then
   std::array<RecordLine, record_depth> records;
 };
 

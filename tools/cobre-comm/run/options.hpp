@@ -1,0 +1,36 @@
+// What `cobre-comm run` was asked for.
+#pragma once
+
+#include <cobre/comm/backend_kind.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cobre::command {
+
+/// The user asked for something that cannot be: one line, and exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class Binding { None, Core, Numa };
+enum class Colour { Auto, Always, Never };
+
+struct RunOptions {
+  std::optional<std::size_t> ranks;  // as many as there are cores where it is missing
+  comm::BackendKind backend = comm::BackendKind::Auto;
+  Binding binding = Binding::None;
+  bool tag = false;
+  Colour colour = Colour::Auto;
+  bool keep_going = false;
+  std::optional<double> timeout_seconds;
+  bool verbose = false;
+  bool dry_run = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+
+}  // namespace cobre::command
