@@ -51,14 +51,38 @@ std::string read_secret(const std::string& file) {
   return secret;
 }
 
+// What a step of several tasks says of itself; nothing where this is none, or says too little.
+std::optional<TcpConfig> from_slurm() {
+  const auto tasks = slurm::step_num_tasks();
+  const auto task = slurm::process_id();
+  const auto nodes = slurm::step_node_list();
+  if (!tasks || *tasks < 2 || !task || !nodes) return std::nullopt;
+  TcpConfig config;
+  config.rank = static_cast<std::size_t>(*task);
+  config.size = static_cast<std::size_t>(*tasks);
+  config.coordinator = tcp::first_node(*nodes);
+  // Steps that run on one node at the same time must not meet at the same port. Below those that the kernel gives away.
+  const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
+  std::uint64_t mixed = 0;
+  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
+  config.port = static_cast<std::uint16_t>(20000 + mixed % 12000);
+  return config;
+}
+
 }  // namespace
 
 TcpConfig TcpConfig::from_environment() {
   core::EnvironmentReader environment("tcp");
   TcpConfig config;
-  config.coordinator = environment.required_text("COBRE_TCP_COORDINATOR");
-  config.rank = environment.required_number("COBRE_TCP_RANK", 0, tcp::largest_job - 1);
-  config.size = environment.required_number("COBRE_TCP_SIZE", 1, tcp::largest_job);
+  if (const auto step = from_slurm(); step && !core::is_set("COBRE_TCP_COORDINATOR")) {
+    config = *step;
+    config.rank = environment.number("COBRE_TCP_RANK", 0, tcp::largest_job - 1).value_or(config.rank);
+    config.size = environment.number("COBRE_TCP_SIZE", 1, tcp::largest_job).value_or(config.size);
+  } else {
+    config.coordinator = environment.required_text("COBRE_TCP_COORDINATOR");
+    config.rank = environment.required_number("COBRE_TCP_RANK", 0, tcp::largest_job - 1);
+    config.size = environment.required_number("COBRE_TCP_SIZE", 1, tcp::largest_job);
+  }
   config.port = static_cast<std::uint16_t>(environment.number("COBRE_TCP_PORT", 1, 65535).value_or(config.port));
   config.bind_address = environment.text("COBRE_TCP_BIND_ADDR").value_or("");
   config.secret.file = environment.text("COBRE_TCP_SECRET_FILE").value_or("");
@@ -77,6 +101,19 @@ TcpConfig TcpConfig::from_environment() {
 }
 
 namespace tcp {
+
+std::string first_node(std::string_view list) {
+  const auto end = list.find_first_of(",[");
+  std::string node(list.substr(0, end));
+  if (end == std::string_view::npos || list[end] == ',') return node;
+  const std::string_view numbers = list.substr(end + 1);
+  node += numbers.substr(0, numbers.find_first_of(",-]"));
+  // What stands behind the brackets belongs to every name: n[1-2]-ib.
+  const auto close = numbers.find(']');
+  if (close == std::string_view::npos) return node;
+  const std::string_view rest = numbers.substr(close + 1);
+  return node + std::string(rest.substr(0, rest.find(',')));
+}
 
 void check(const TcpConfig& config) {
   if (!parse_host_and_port(config.coordinator)) {
