@@ -37,8 +37,8 @@ double best_of(int repeats, int calls, Body&& body) {
 }
 
 void flags() {
-  auto* const shared = static_cast<Flag*>(
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* const shared =
+      static_cast<Flag*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   constexpr unsigned long rounds = 500'000;
   const pid_t child = fork();
   bench::pin(child == 0 ? 1 : 0, 2);

@@ -33,8 +33,8 @@ struct Point {
   std::size_t bytes;
 };
 
-/// `Ranks` has rank, size, barrier(), allreduce(send, recv, n), broadcast(buffer, n), allgatherv(send, recv, n_each) and
-/// maximum(value); numbers are doubles.
+/// `Ranks` has rank, size, barrier(), allreduce(send, recv, n), broadcast(buffer, n), allgatherv(send, recv, n_each)
+/// and maximum(value); numbers are doubles.
 template <class Ranks>
 class Comparison {
  public:
@@ -43,7 +43,8 @@ class Comparison {
   void run(const Point& point) {
     const std::size_t count = point.bytes / sizeof(double);
     const std::size_t each = std::max<std::size_t>(1, count / static_cast<std::size_t>(ranks_.size));
-    const std::size_t sets = std::clamp<std::size_t>((std::size_t{96} << 20) / std::max<std::size_t>(point.bytes, 1), 2, 8);
+    const std::size_t sets =
+        std::clamp<std::size_t>((std::size_t{96} << 20) / std::max<std::size_t>(point.bytes, 1), 2, 8);
     send_.assign(sets, {});
     recv_.assign(sets, {});
     for (std::size_t i = 0; i < sets; ++i) {
@@ -51,22 +52,26 @@ class Comparison {
       recv_[i].assign(std::max<std::size_t>(each * static_cast<std::size_t>(ranks_.size), 1), 0.0);
     }
     if (point.operation == "barrier") {
-      measure(point, [&](std::size_t) { ranks_.barrier(); }, [](std::size_t) { return true; });
+      measure(
+          point, [&](std::size_t) { ranks_.barrier(); }, [](std::size_t) { return true; });
     } else if (point.operation == "allreduce") {
       const double sum = ranks_.size * (ranks_.size + 1) / 2.0;
-      measure(point, [&](std::size_t i) { ranks_.allreduce(send_[i].data(), recv_[i].data(), count); },
-              [&](std::size_t i) { return all_of(recv_[i], 0, count, sum); });
+      measure(
+          point, [&](std::size_t i) { ranks_.allreduce(send_[i].data(), recv_[i].data(), count); },
+          [&](std::size_t i) { return all_of(recv_[i], 0, count, sum); });
     } else if (point.operation == "broadcast") {
-      measure(point, [&](std::size_t i) { ranks_.broadcast(send_[i].data(), count); },
-              [&](std::size_t i) { return all_of(send_[i], 0, count, 1.0); });
+      measure(
+          point, [&](std::size_t i) { ranks_.broadcast(send_[i].data(), count); },
+          [&](std::size_t i) { return all_of(send_[i], 0, count, 1.0); });
     } else {
-      measure(point, [&](std::size_t i) { ranks_.allgatherv(send_[i].data(), recv_[i].data(), each); },
-              [&](std::size_t i) {
-                for (int r = 0; r < ranks_.size; ++r) {
-                  if (!all_of(recv_[i], each * static_cast<std::size_t>(r), each, 1.0 + r)) return false;
-                }
-                return true;
-              });
+      measure(
+          point, [&](std::size_t i) { ranks_.allgatherv(send_[i].data(), recv_[i].data(), each); },
+          [&](std::size_t i) {
+            for (int r = 0; r < ranks_.size; ++r) {
+              if (!all_of(recv_[i], each * static_cast<std::size_t>(r), each, 1.0 + r)) return false;
+            }
+            return true;
+          });
     }
   }
 
@@ -82,7 +87,8 @@ class Comparison {
     for (std::size_t i = 0; i < sets; ++i) {
       call(i);
       if (!check(i)) {
-        std::fprintf(stderr, "rank %d: wrong data in %s of %zu bytes\n", ranks_.rank, point.operation.c_str(), point.bytes);
+        std::fprintf(stderr, "rank %d: wrong data in %s of %zu bytes\n", ranks_.rank, point.operation.c_str(),
+                     point.bytes);
         std::exit(1);
       }
     }
