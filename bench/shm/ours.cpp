@@ -1,5 +1,5 @@
 // This library's side of the comparison: `bench_shm <ranks> <effort> [operation [bytes]]`. BENCH_REGIONS=1 keeps the
-// buffers of allreduce in shared regions.
+// buffers of allreduce in shared regions, BENCH_SINGLE_COPY=0 sends everything through shared buffers.
 
 #include <cobre/comm.hpp>
 
@@ -81,6 +81,9 @@ int main(int argc, char** argv) {
   cobre::comm::ShmConfig config;
   config.name = "bench-" + std::to_string(getpid());
   config.size = size;
+  if (const char* wish = std::getenv("BENCH_SINGLE_COPY"); wish != nullptr && *wish == '0') {
+    config.single_copy = cobre::comm::SingleCopy::Off;
+  }
   for (config.rank = 1; config.rank < size; ++config.rank) {
     if (fork() == 0) _exit(run_rank(config, argc - 1, argv + 1));
   }
