@@ -214,6 +214,15 @@ class [[nodiscard]] Communicator {
   [[nodiscard]] auto irecv(R&& buffer, int source, int tag) const {
     return detail::start_any<detail::Recv>(detail::Nonblocking{"irecv"}, group_, std::forward<R>(buffer), source, tag);
   }
+  /// One value, from `get()`.
+  template <class T>
+  [[nodiscard]] Pending<T> irecv(int source, int tag) const {
+    detail::Nonblocking form{"irecv"};
+    auto owner = std::make_unique<detail::Held<T>>(T{});
+    auto& held = *owner;
+    detail::ensure(form.hold).buffers = std::move(owner);
+    return Pending<T>(detail::Recv::run(form, group_, held.value, source, tag), held);
+  }
   template <class R>
   [[nodiscard]] PersistentRequest recv_init(R&& buffer, int source, int tag) const {
     return detail::plan<detail::Recv, false>(detail::Persistent{"recv_init"}, group_, std::forward<R>(buffer), source,

@@ -115,7 +115,7 @@ TEST(ShmAbort, EndsEveryRankWhereverItIs) {
   EXPECT_LT(Clock::now() - begin, 5s);
   const int status = ranks[0].await_end();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
-  for (const std::size_t rank : {1, 2}) EXPECT_TRUE(WIFSIGNALED(ranks[rank].await_end()));
+  for (const std::size_t rank : {1U, 2U}) EXPECT_TRUE(WIFSIGNALED(ranks[rank].await_end()));
 }
 
 TEST(ShmFork, AChildIsNoRankAndItsEndIsNotTheRanks) {

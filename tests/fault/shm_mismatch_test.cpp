@@ -84,7 +84,7 @@ TEST(ShmMismatch, OfTheType) {
 }
 
 TEST(ShmMismatch, OfTheCountAcrossEveryAlgorithm) {
-  for (const std::size_t count : {3, 100, 5'000, 50'000}) {
+  for (const std::size_t count : {3U, 100U, 5'000U, 50'000U}) {
     expect_mismatch(3, 1, allreduce<double>(count), allreduce<double>(count + 1), "count 1");
     expect_mismatch(3, 1, broadcast(count, 0), broadcast(count + 1, 0), "count 1");
     expect_mismatch(3, 0, broadcast(count, 0), broadcast(count + 1, 0), "count 0");
@@ -99,7 +99,7 @@ TEST(ShmMismatch, OfAnyOfTheCountsOfAGather) {
 }
 
 TEST(ShmMismatch, OfTheRootEvenWhereBothBelieveTheyAreIt) {
-  for (const std::size_t count : {1, 100, 50'000}) {
+  for (const std::size_t count : {1U, 100U, 50'000U}) {
     expect_mismatch(3, 2, broadcast(count, 0), broadcast(count, 1), "root 2");
     expect_mismatch(3, 1, broadcast(count, 0), broadcast(count, 1), "root 1");
     expect_mismatch(2, 1, broadcast(count, 0), broadcast(count, 1), "root 0 1");
@@ -148,7 +148,7 @@ TEST(ShmMismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
   struct Unhappy : std::runtime_error {
     using runtime_error::runtime_error;
   };
-  for (const std::size_t count : {1, 1000, 20'000, 200'000}) {
+  for (const std::size_t count : {1U, 1000U, 20'000U, 200'000U}) {
     auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
       std::vector<double> data(count, 1.0);
       const bool unhappy = comm.rank() == 1;
@@ -167,7 +167,7 @@ TEST(ShmMismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
       return first + "; " + outcome_of([&] { comm.barrier(); });
     });
     EXPECT_EQ(ranks[1].words(), "rethrown; InvalidCommunicator");
-    for (const std::size_t rank : {0, 2}) {
+    for (const std::size_t rank : {0U, 2U}) {
       const std::string words = ranks[rank].words();
       EXPECT_TRUE(words == "told; InvalidCommunicator" ||
                   words.starts_with("fine; other: barrier on rank " + std::to_string(rank)))

@@ -19,15 +19,18 @@ class FailurePrinter : public testing::EmptyTestEventListener {
   explicit FailurePrinter(int rank) : rank_(rank) {}
 
  private:
+  void OnTestStart(const testing::TestInfo& test) override { test_ = &test; }
+
+  // GoogleTest holds its lock here, so it must not be asked for the current test.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s.%s\n%s:%d: %s\n", rank_, test != nullptr ? test->test_suite_name() : "-",
-                 test != nullptr ? test->name() : "-", result.file_name() != nullptr ? result.file_name() : "-",
+    std::fprintf(stderr, "rank %d: %s.%s\n%s:%d: %s\n", rank_, test_ != nullptr ? test_->test_suite_name() : "-",
+                 test_ != nullptr ? test_->name() : "-", result.file_name() != nullptr ? result.file_name() : "-",
                  result.line_number(), result.message());
   }
 
   int rank_;
+  const testing::TestInfo* test_ = nullptr;
 };
 
 // A rank that failed half-way through a test may have left the others inside a collective call; none of them would

@@ -86,6 +86,16 @@ TEST_F(Requests, OwnEitherOrBothBuffersOfACollective) {
   EXPECT_EQ(world.iallreduce_inplace(std::vector<int>{rank}, ReduceOp::Min).get()[0], 0);
   EXPECT_EQ(world.ireduce(rank, ReduceOp::Sum, 0).get(), rank == 0 ? size * (size - 1) / 2 : rank);
   EXPECT_EQ(world.ibroadcast(rank, size - 1).get(), size - 1);
+  EXPECT_EQ(world.iallgather(rank * 3).get().back(), 3 * (size - 1));
+  const auto values = world.igather(rank + 1, size - 1).get();
+  EXPECT_EQ(values.size(), rank == size - 1 ? ranks : 0U);
+  if (rank == size - 1) {
+    EXPECT_EQ(values.front(), 1);
+  }
+  auto value = world.irecv<double>(previous, 4);
+  auto sent = world.isend(0.5 * rank, next, 4);
+  EXPECT_EQ(value.get(), 0.5 * previous);
+  EXPECT_EQ(sent.get(), 0.5 * rank);
 }
 
 TEST_F(Requests, KeepSmallBuffersInPlaceWhenMoved) {

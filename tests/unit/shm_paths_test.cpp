@@ -75,8 +75,8 @@ const std::vector<Path>& paths() {
 }
 
 TEST(ShmPaths, OfAllreduceGiveTheSameBitsAtEverySizeAndRankCount) {
-  for (const std::size_t size : {2, 3, 4, 5, 7, 8}) {
-    for (const std::size_t count : {1, 6, 7, 100, 1023, 9'000, 40'001}) {
+  for (const std::size_t size : {2U, 3U, 4U, 5U, 7U, 8U}) {
+    for (const std::size_t count : {1U, 6U, 7U, 100U, 1023U, 9'000U, 40'001U}) {
       std::vector<std::vector<double>> inputs;
       std::vector<const void*> sources;
       for (std::size_t rank = 0; rank < size; ++rank) inputs.push_back(nasty(rank, count));
@@ -127,7 +127,7 @@ TEST(ShmPaths, TakeOverAlignedElements) {
   };
   for (const Path& path : paths()) {
     run_threads(shm_configs(3, path.force), [&](const ShmBackend& comm) {
-      for (const std::size_t count : {1, 50, 3000}) {
+      for (const std::size_t count : {1U, 50U, 3000U}) {
         std::vector<Wide> values(count, Wide{1.0});
         comm.allreduce_inplace(values, [](const Wide& a, const Wide& b) {
           EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&a) % alignof(Wide), 0U);

@@ -72,7 +72,7 @@ TEST(ShmRegion, IsReadOnlyForFollowersExceptTheirPart) {
 }
 
 TEST(ShmRegion, PartitionsCoverEverythingOnce) {
-  for (const std::size_t count : {0, 1, 2, 7, 12, 100}) {
+  for (const std::size_t count : {0U, 1U, 2U, 7U, 12U, 100U}) {
     run_threads(shm_configs(5), [&](const ShmBackend& comm) {
       auto region = comm.create_shared_region<std::size_t>(count);
       for (auto& element : region.as_partition_span()) ++element;

@@ -37,7 +37,7 @@ Process process_of(const ShmConfig& config) {
 TEST(ShmRendezvous, TakesRanksInAnyOrder) {
   const auto configs = shm_configs(4);
   std::vector<Process> ranks;
-  for (const std::size_t rank : {3, 1, 0, 2}) {
+  for (const std::size_t rank : {3U, 1U, 0U, 2U}) {
     ranks.push_back(process_of(configs[rank]));
     std::this_thread::sleep_for(30ms);
   }

@@ -98,6 +98,11 @@ constexpr std::size_t piece = INT_MAX;
 
 constexpr int len = static_cast<int>(n);
 
+// What each rank gets of a buffer for all of them.
+inline int part_of(const Plain& c) {
+  return static_cast<int>(blocks / static_cast<std::size_t>(c.size));
+}
+
 struct Operation {
   const char* name;
   void (*plain)(const Plain&);
@@ -118,6 +123,28 @@ const Operation operations[] = {
     {"allreduce_inplace",
      [](const Plain& c) { checked(MPI_Allreduce(MPI_IN_PLACE, first.data(), len, MPI_DOUBLE, MPI_SUM, c.comm)); },
      [](const Communicator& c) { c.allreduce_inplace(first, ReduceOp::Sum); }},
+    {"reduce_inplace",
+     [](const Plain& c) {
+       const void* send = c.rank == 0 ? MPI_IN_PLACE : first.data();
+       checked(MPI_Reduce(send, first.data(), len, MPI_DOUBLE, MPI_SUM, 0, c.comm));
+     },
+     [](const Communicator& c) { c.reduce_inplace(first, ReduceOp::Sum, 0); }},
+    {"scan_inplace",
+     [](const Plain& c) { checked(MPI_Scan(MPI_IN_PLACE, first.data(), len, MPI_DOUBLE, MPI_SUM, c.comm)); },
+     [](const Communicator& c) { c.scan_inplace(first, ReduceOp::Sum); }},
+    {"exscan_inplace",
+     [](const Plain& c) { checked(MPI_Exscan(MPI_IN_PLACE, first.data(), len, MPI_DOUBLE, MPI_SUM, c.comm)); },
+     [](const Communicator& c) { c.exscan_inplace(first, ReduceOp::Sum); }},
+    {"allgather_inplace",
+     [](const Plain& c) {
+       checked(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), part_of(c), MPI_DOUBLE, c.comm));
+     },
+     [](const Communicator& c) { c.allgather_inplace(many); }},
+    {"alltoall_inplace",
+     [](const Plain& c) {
+       checked(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), part_of(c), MPI_DOUBLE, c.comm));
+     },
+     [](const Communicator& c) { c.alltoall_inplace(many); }},
     {"scan", [](const Plain& c) { checked(MPI_Scan(first.data(), second.data(), len, MPI_DOUBLE, MPI_SUM, c.comm)); },
      [](const Communicator& c) { c.scan(first, second, ReduceOp::Sum); }},
     {"exscan",
@@ -145,7 +172,7 @@ const Operation operations[] = {
      [](const Communicator& c) { c.scatter(many, first, 1); }},
     {"alltoall",
      [](const Plain& c) {
-       const int part = static_cast<int>(blocks / static_cast<std::size_t>(c.size));
+       const int part = part_of(c);
        checked(MPI_Alltoall(many.data(), part, MPI_DOUBLE, others.data(), part, MPI_DOUBLE, c.comm));
      },
      [](const Communicator& c) { c.alltoall(many, others); }},

@@ -87,6 +87,18 @@ struct Gather : BlockOperation {
     run(form, group, std::span<const T, 1>(&value, 1), values, root);
     return values;
   }
+
+  /// For igather(value, root): the root's own value in its place, the others' to send and then to forget.
+  template <class T>
+  static void prepare(Hold& hold, const Group& group, std::vector<T>& values, const T& value, int root) {
+    if (group.rank == root) {
+      values.resize(static_cast<std::size_t>(group.size));
+      values[static_cast<std::size_t>(root)] = value;
+    } else {
+      values.assign(1, value);
+      hold.finish = [&values] { values.clear(); };
+    }
+  }
 };
 
 /// Everyone gets the blocks of all ranks, in rank order.
@@ -119,6 +131,13 @@ struct Allgather : BlockOperation {
     std::vector<T> values(static_cast<std::size_t>(group.size));
     run(form, group, std::span<const T, 1>(&value, 1), values);
     return values;
+  }
+
+  /// For iallgather(value).
+  template <class T>
+  static void prepare(Hold&, const Group& group, std::vector<T>& values, const T& value) {
+    values.resize(static_cast<std::size_t>(group.size));
+    values[static_cast<std::size_t>(group.rank)] = value;
   }
 };
 

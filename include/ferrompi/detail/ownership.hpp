@@ -9,6 +9,7 @@
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace ferrompi {
 
@@ -80,6 +81,7 @@ template <class Op, bool InPlace, class... A>
 auto start(Nonblocking form, const Group& group, A&&... args) {
   constexpr unsigned buffers = InPlace ? 0b1 : Op::buffers;
   constexpr unsigned mask = owned_mask<buffers, A...>();
+  // NOLINTNEXTLINE(cppcoreguidelines-rvalue-reference-param-not-moved): the operation empties it
   const auto run = [&group](Nonblocking&& with, auto&&... rest) {
     if constexpr (InPlace) {
       return Op::run_inplace(with, group, std::forward<decltype(rest)>(rest)...);
@@ -114,11 +116,25 @@ auto start_on_one(Nonblocking form, const Group& group, V&& value, A&&... args) 
   }
 }
 
+/// An operation that gathers single values: `Op::prepare` makes the vector that they are gathered into, in place.
+template <class Op, class T, class... A>
+concept GathersValues = requires(Hold& hold, const Group& group, std::vector<T>& values, const T& value, A... args) {
+  Op::prepare(hold, group, values, value, args...);
+};
+
 /// Runs the nonblocking form, whichever of the above the arguments ask for.
 template <class Op, class First, class... A>
 auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args) {
   constexpr bool two_buffers = std::popcount(Op::buffers) == 2;
-  if constexpr (1 + sizeof...(A) == Op::one_buffer_arity && (two_buffers || Value<First>)) {
+  if constexpr (Value<First> && GathersValues<Op, std::remove_cvref_t<First>, A...>) {
+    using R = std::vector<std::remove_cvref_t<First>>;
+    auto owner = std::make_unique<Held<R>>(R());
+    auto& held = *owner;
+    ensure(form.hold).buffers = std::move(owner);
+    Op::prepare(*form.hold, group, held.value, first, args...);
+    Request request = start<Op, true>(std::move(form), group, held.value, std::forward<A>(args)...);
+    return Pending<R>(std::move(request), held);
+  } else if constexpr (1 + sizeof...(A) == Op::one_buffer_arity && (two_buffers || Value<First>)) {
     return start_on_one<Op, two_buffers>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);
   } else {
     return start<Op, false>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);

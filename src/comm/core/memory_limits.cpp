@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "comm/core/control_groups.hpp"
+
 namespace cobre::comm::core {
 namespace {
 
@@ -38,38 +40,15 @@ std::size_t free_on_machine(const std::filesystem::path& proc) {
   return unlimited;
 }
 
-// A limit may sit on any ancestor; the tightest counts.
-std::size_t left_in_hierarchy(const std::filesystem::path& root, std::filesystem::path group, const char* limit_file,
-                              const char* usage_file) {
-  std::size_t left = unlimited;
-  for (;;) {
-    const auto directory = group == "/" ? root : root / group.relative_path();
-    if (const auto limit = read_number(directory / limit_file)) {
-      const std::size_t used = read_number(directory / usage_file).value_or(0);
-      left = std::min(left, *limit > used ? *limit - used : 0);
-    }
-    if (!group.has_relative_path()) return left;
-    group = group.parent_path();
-  }
-}
-
 std::size_t left_in_cgroups(const std::filesystem::path& proc, const std::filesystem::path& root) {
   std::size_t left = unlimited;
-  std::ifstream in(proc / "self" / "cgroup");
-  std::string line;
-  while (std::getline(in, line)) {  // "<id>:<controllers>:<path>", the controllers empty for version 2
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first, second - first) + ",";  // ":memory,hugetlb,"
-    const std::filesystem::path group = line.substr(second + 1);
-    if (controllers == ":,") {
-      left = std::min(left, left_in_hierarchy(root, group, "memory.max", "memory.current"));
-    } else if (controllers.find(":memory,") != std::string::npos || controllers.find(",memory,") != std::string::npos) {
-      left =
-          std::min(left, left_in_hierarchy(root / "memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes"));
-    }
-  }
+  for_each_control_group(proc, root, "memory", [&](CgroupVersion version, const std::filesystem::path& group) {
+    const bool two = version == CgroupVersion::Two;
+    const auto limit = read_number(group / (two ? "memory.max" : "memory.limit_in_bytes"));
+    if (!limit) return;
+    const std::size_t used = read_number(group / (two ? "memory.current" : "memory.usage_in_bytes")).value_or(0);
+    left = std::min(left, *limit > used ? *limit - used : 0);
+  });
   return left;
 }
 

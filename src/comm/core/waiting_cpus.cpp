@@ -6,8 +6,8 @@
 #include <bit>
 #include <fstream>
 #include <limits>
-#include <optional>
-#include <string>
+
+#include "comm/core/control_groups.hpp"
 
 namespace cobre::comm::core {
 namespace {
@@ -35,17 +35,6 @@ std::size_t quota_of_v1(const std::filesystem::path& group) {
   return quota_file >> quota && period_file >> period ? whole_cpus(quota, period) : unlimited;
 }
 
-// A limit may sit on any ancestor; the tightest counts.
-std::size_t tightest(const std::filesystem::path& root, std::filesystem::path group,
-                     std::size_t (*quota_of)(const std::filesystem::path&)) {
-  std::size_t cpus = unlimited;
-  for (;;) {
-    cpus = std::min(cpus, quota_of(group.has_relative_path() ? root / group.relative_path() : root));
-    if (!group.has_relative_path()) return cpus;
-    group = group.parent_path();
-  }
-}
-
 }  // namespace
 
 CpuMask allowed_cpus() noexcept {
@@ -64,20 +53,9 @@ std::size_t count(const CpuMask& mask) noexcept {
 
 std::size_t cpu_quota(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root) {
   std::size_t cpus = unlimited;
-  std::ifstream in(proc / "self" / "cgroup");
-  std::string line;
-  while (std::getline(in, line)) {  // "<id>:<controllers>:<path>", the controllers empty for version 2
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first, second - first) + ",";  // ":cpu,cpuacct,"
-    const std::filesystem::path group = line.substr(second + 1);
-    if (controllers == ":,") {
-      cpus = std::min(cpus, tightest(cgroup_root, group, quota_of_v2));
-    } else if (controllers.find(":cpu,") != std::string::npos || controllers.find(",cpu,") != std::string::npos) {
-      cpus = std::min(cpus, tightest(cgroup_root / "cpu", group, quota_of_v1));
-    }
-  }
+  for_each_control_group(proc, cgroup_root, "cpu", [&](CgroupVersion version, const std::filesystem::path& group) {
+    cpus = std::min(cpus, version == CgroupVersion::Two ? quota_of_v2(group) : quota_of_v1(group));
+  });
   return cpus;
 }
 

@@ -63,7 +63,20 @@ class CallableFold {
   T tree(const void* const* sources, std::size_t n, std::size_t i) {
     if (n == 1) return static_cast<const T*>(sources[0])[i];
     const std::size_t left = canonical_split(n);
-    return std::invoke(combine_, tree(sources, left, i), tree(sources + left, n - left, i));
+    return std::invoke(combine_, branch(sources, left, i), branch(sources + left, n - left, i));
+  }
+
+  // A compiler that inlined the recursion would keep the values of all its levels on one frame of the stack, which
+  // large elements do not allow.
+  T branch(const void* const* sources, std::size_t n, std::size_t i) {
+    if constexpr (sizeof(T) > 256) {
+      return branch_on_its_own_frame(sources, n, i);
+    } else {
+      return tree(sources, n, i);
+    }
+  }
+  [[gnu::noinline]] T branch_on_its_own_frame(const void* const* sources, std::size_t n, std::size_t i) {
+    return tree(sources, n, i);
   }
 
   F& combine_;

@@ -35,7 +35,7 @@ class NodeRanks final : public LocalCommunicator {
 
 // "Open MPI v4.1.4, package: …" and MPICH's page of configure options are both more than a topology needs.
 std::string short_library_version(const std::string& full) {
-  const std::string line = full.substr(0, full.find_first_of("\n,"));
+  std::string line = full.substr(0, full.find_first_of("\n,"));
   constexpr std::string_view mpich = "MPICH Version:";
   if (!line.starts_with(mpich)) return line;
   const auto version = line.find_first_not_of(" \t", mpich.size());

@@ -13,9 +13,9 @@ namespace cobre::comm::mpi {
 namespace {
 
 // Up to this many bytes in all, everyone gathers everything and folds it: one step instead of two.
-constexpr std::size_t one_step_bytes = 32 * 1024;
+constexpr std::size_t one_step_bytes = std::size_t{32} * 1024;
 // Longer messages go in pieces, so that the scratch memory stays bounded.
-constexpr std::size_t piece_bytes = 8 * 1024 * 1024;
+constexpr std::size_t piece_bytes = std::size_t{8} * 1024 * 1024;
 
 class Reduction {
  public:

@@ -146,7 +146,7 @@ class Coordinator {
     std::vector<core::Descriptor> descriptors;
     switch (receive_message(visitor.link, hello, descriptors)) {
       case Received::Nothing: return false;
-      case Received::Closed: return true;
+      case Received::Closed:
       case Received::Malformed: return true;
       case Received::Message: break;
     }

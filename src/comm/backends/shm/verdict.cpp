@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/backends/shm/channel.hpp"
+#include "comm/core/describe_operation.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
@@ -25,31 +26,6 @@ std::vector<std::size_t> ranks_in(const RankSet& set) {
     if (set.test(rank)) ranks.push_back(rank);
   }
   return ranks;
-}
-
-std::string describe(const detail::OperationRecord& record) {
-  using detail::Operation;
-  const auto elements = [&] {
-    return record.type == ElementType::Opaque
-               ? fmt::format("{} elements of {} bytes", record.count, record.element_size)
-               : fmt::format("{} x {}", record.count, to_string(record.type));
-  };
-  switch (record.operation) {
-    case Operation::Broadcast: return fmt::format("broadcast of {} from root {}", elements(), record.root);
-    case Operation::Allreduce:
-      return fmt::format("allreduce of {} with {}", elements(),
-                         record.reduction == detail::callable_reduction
-                             ? "a callable"
-                             : to_string(static_cast<ReduceOp>(record.reduction)));
-    case Operation::Allgatherv:
-      return record.type == ElementType::Opaque ? fmt::format("allgatherv of elements of {} bytes", record.element_size)
-                                                : fmt::format("allgatherv of {}", to_string(record.type));
-    case Operation::CreateRegion:
-      return fmt::format("create_shared_region of {} elements of {} bytes", record.count, record.element_size);
-    case Operation::Barrier:
-    case Operation::Fence: break;
-  }
-  return detail::to_string(record.operation);
 }
 
 std::string explain(const Verdict& verdict) {
@@ -110,8 +86,8 @@ void Channel::conclude() {
       const char* const field = detail::differing_field(verdict->subject_record, verdict->other_record);
       throw CollectiveMismatch(
           where(), field == nullptr ? "sequence" : field, ranks_in(verdict->ranks),
-          fmt::format("rank {} is in {}, rank {} in {}", verdict->other, describe(verdict->other_record),
-                      verdict->subject, describe(verdict->subject_record)));
+          fmt::format("rank {} is in {}, rank {} in {}", verdict->other, core::describe(verdict->other_record),
+                      verdict->subject, core::describe(verdict->subject_record)));
     }
     case VerdictKind::ReductionThrew:
     case VerdictKind::None: break;
@@ -300,7 +276,7 @@ std::string Channel::situation() const {
     if (rank > 0) text += ", ";
     const Word left = block_.rank(rank).finished.sequence.load(std::memory_order_acquire);
     if (const auto inside = record_of(rank, left + 1)) {
-      text += fmt::format("rank {} in {} (operation {})", rank, describe(inside->record), left + 1);
+      text += fmt::format("rank {} in {} (operation {})", rank, core::describe(inside->record), left + 1);
     } else if (const auto last = record_of(rank, left)) {
       text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
                           left);

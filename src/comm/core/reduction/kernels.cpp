@@ -29,7 +29,7 @@ template <class Op, class T>
 void fold_few(T* into, const void* const* sources, std::size_t n, std::size_t offset, std::size_t count) {
   const T* const a = source<T>(sources, 0, offset);
   if (n == 1) {
-    if (into != a) __builtin_memmove(into, a, count * sizeof(T));
+    if (into != a && count > 0) __builtin_memmove(into, a, count * sizeof(T));
     return;
   }
   const T* const b = source<T>(sources, 1, offset);
