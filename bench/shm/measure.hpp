@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,72 +36,78 @@ struct Point {
 };
 
 /// `Ranks` has rank, size, barrier(), allreduce(send, recv, n), broadcast(buffer, n), allgatherv(send, recv, n_each)
-/// and maximum(value); numbers are doubles.
-template <class Ranks>
+/// and maximum(value); numbers are doubles. `Memory` gives buffers: allocate(n) is a span that lives as long as it.
+template <class Ranks, class Memory>
 class Comparison {
  public:
-  Comparison(Ranks& ranks, double effort) : ranks_(ranks), effort_(effort) {}
+  Comparison(Ranks& ranks, Memory& memory, double effort) : ranks_(ranks), memory_(memory), effort_(effort) {}
 
   void run(const Point& point) {
     const std::size_t count = point.bytes / sizeof(double);
-    const std::size_t each = std::max<std::size_t>(1, count / static_cast<std::size_t>(ranks_.size));
+    const auto size = static_cast<std::size_t>(ranks_.size);
+    const std::size_t each = std::max<std::size_t>(1, count / size);
     const std::size_t sets =
         std::clamp<std::size_t>((std::size_t{96} << 20) / std::max<std::size_t>(point.bytes, 1), 2, 8);
-    send_.assign(sets, {});
-    recv_.assign(sets, {});
+    std::vector<std::span<double>> send(sets);
+    std::vector<std::span<double>> recv(sets);
     for (std::size_t i = 0; i < sets; ++i) {
-      send_[i].assign(std::max<std::size_t>(count, 1), 1.0 + static_cast<double>(ranks_.rank));
-      recv_[i].assign(std::max<std::size_t>(each * static_cast<std::size_t>(ranks_.size), 1), 0.0);
+      send[i] = memory_.allocate(std::max<std::size_t>(count, 1));
+      recv[i] = memory_.allocate(std::max<std::size_t>(each * size, 1));
+      std::fill(send[i].begin(), send[i].end(), 1.0 + ranks_.rank);
+      std::fill(recv[i].begin(), recv[i].end(), 0.0);
     }
     if (point.operation == "barrier") {
       measure(
-          point, [&](std::size_t) { ranks_.barrier(); }, [](std::size_t) { return true; });
-    } else if (point.operation == "allreduce") {
-      const double sum = ranks_.size * (ranks_.size + 1) / 2.0;
-      measure(
-          point, [&](std::size_t i) { ranks_.allreduce(send_[i].data(), recv_[i].data(), count); },
-          [&](std::size_t i) { return all_of(recv_[i], 0, count, sum); });
+          point, sets, [&](std::size_t) { ranks_.barrier(); }, [](std::size_t) { return true; });
     } else if (point.operation == "broadcast") {
       measure(
-          point, [&](std::size_t i) { ranks_.broadcast(send_[i].data(), count); },
-          [&](std::size_t i) { return all_of(send_[i], 0, count, 1.0); });
-    } else {
+          point, sets, [&](std::size_t i) { ranks_.broadcast(send[i].data(), count); },
+          [&](std::size_t i) { return all_of(send[i].first(count), 1.0); });
+    } else if (point.operation == "allgatherv") {
       measure(
-          point, [&](std::size_t i) { ranks_.allgatherv(send_[i].data(), recv_[i].data(), each); },
+          point, sets, [&](std::size_t i) { ranks_.allgatherv(send[i].data(), recv[i].data(), each); },
           [&](std::size_t i) {
-            for (int r = 0; r < ranks_.size; ++r) {
-              if (!all_of(recv_[i], each * static_cast<std::size_t>(r), each, 1.0 + r)) return false;
+            for (std::size_t r = 0; r < size; ++r) {
+              if (!all_of(recv[i].subspan(each * r, each), 1.0 + static_cast<double>(r))) return false;
             }
             return true;
           });
+    } else {
+      const double sum = ranks_.size * (ranks_.size + 1) / 2.0;
+      measure(
+          point, sets, [&](std::size_t i) { ranks_.allreduce(send[i].data(), recv[i].data(), count); },
+          [&](std::size_t i) { return all_of(recv[i].first(count), sum); });
     }
+    memory_.release();
   }
 
  private:
-  static bool all_of(const std::vector<double>& values, std::size_t from, std::size_t n, double expected) {
-    return std::all_of(values.begin() + static_cast<std::ptrdiff_t>(from),
-                       values.begin() + static_cast<std::ptrdiff_t>(from + n), [&](double v) { return v == expected; });
+  static bool all_of(std::span<const double> values, double expected) {
+    return std::all_of(values.begin(), values.end(), [&](double v) { return v == expected; });
   }
 
   template <class Call, class Check>
-  void measure(const Point& point, Call&& call, Check&& check) {
-    const std::size_t sets = send_.size();
-    for (std::size_t i = 0; i < sets; ++i) {
+  void measure(const Point& point, std::size_t sets, Call&& call, Check&& check) {
+    const auto call_and_check = [&](std::size_t i) {
       call(i);
-      if (!check(i)) {
-        std::fprintf(stderr, "rank %d: wrong data in %s of %zu bytes\n", ranks_.rank, point.operation.c_str(),
-                     point.bytes);
-        std::exit(1);
-      }
-    }
-    const int calls = iterations(call, sets);
+      if (check(i)) return;
+      std::fprintf(stderr, "rank %d: wrong data in %s of %zu bytes\n", ranks_.rank, point.operation.c_str(),
+                   point.bytes);
+      std::exit(1);
+    };
+    for (std::size_t i = 0; i < sets; ++i) call_and_check(i);
+    const double one = duration(call, sets);
+    const int calls = std::clamp(static_cast<int>(effort_ * 8000.0 / one), 2, 20000);
+    // Fewer batches where a call takes so long that nothing else would be measured today.
+    const int batch_count = std::clamp(static_cast<int>(2e6 / (one * calls)), 3, 15);
     std::vector<double> batches;
-    for (int batch = 0; batch < 15; ++batch) {
+    for (int batch = 0; batch < batch_count; ++batch) {
       ranks_.barrier();
       const double begin = now();
       for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i) % sets);
       batches.push_back(ranks_.maximum((now() - begin) / calls));
     }
+    for (std::size_t i = 0; i < sets; ++i) call_and_check(i);
     std::sort(batches.begin(), batches.end());
     if (ranks_.rank == 0) {
       std::printf("%s %zu %.4f\n", point.operation.c_str(), point.bytes, batches[batches.size() / 2]);
@@ -107,22 +115,33 @@ class Comparison {
     }
   }
 
-  // As many as take a few milliseconds, the same number on every rank.
+  // Of one call, roughly; the same number on every rank.
   template <class Call>
-  int iterations(Call&& call, std::size_t sets) {
-    for (int i = 0; i < 3; ++i) call(static_cast<std::size_t>(i) % sets);
-    ranks_.barrier();
-    const double begin = now();
-    int done = 0;
-    for (; done < 20; ++done) call(static_cast<std::size_t>(done) % sets);
-    const double one = ranks_.maximum((now() - begin) / done);
-    return std::clamp(static_cast<int>(effort_ * 8000.0 / one), 2, 20000);
+  double duration(Call&& call, std::size_t sets) {
+    double one = 0;
+    for (const int calls : {2, 20}) {
+      ranks_.barrier();
+      const double begin = now();
+      for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i) % sets);
+      one = ranks_.maximum((now() - begin) / calls);
+      if (one > 1000.0) break;
+    }
+    return one;
   }
 
   Ranks& ranks_;
+  Memory& memory_;
   double effort_;
-  std::vector<std::vector<double>> send_;
-  std::vector<std::vector<double>> recv_;
+};
+
+/// Ordinary private memory.
+class Vectors {
+ public:
+  std::span<double> allocate(std::size_t n) { return vectors_.emplace_back(n); }
+  void release() { vectors_.clear(); }
+
+ private:
+  std::list<std::vector<double>> vectors_;
 };
 
 inline std::vector<Point> points() {
@@ -140,7 +159,8 @@ inline std::vector<Point> points() {
 template <class Ranks>
 int compare(Ranks& ranks, int argc, char** argv) {
   const double effort = argc > 1 ? std::atof(argv[1]) : 1.0;
-  Comparison<Ranks> comparison(ranks, effort);
+  Vectors memory;
+  Comparison<Ranks, Vectors> comparison(ranks, memory, effort);
   for (const Point& point : points()) {
     if (argc > 2 && point.operation != argv[2]) continue;
     if (argc > 3 && point.bytes != std::strtoull(argv[3], nullptr, 10)) continue;

@@ -1,5 +1,5 @@
-// This library's side of the comparison: `bench_shm <ranks> <effort> [operation [bytes]]`. BENCH_REGIONS=1 keeps the
-// buffers of allreduce in shared regions.
+// This library's side of the comparison: `bench_shm <ranks> <effort> [operation [bytes]]`. The operation `regions` is
+// allreduce with buffers in shared regions; BENCH_SINGLE_COPY=0 sends everything through shared buffers.
 
 #include <cobre/comm.hpp>
 
@@ -38,37 +38,29 @@ struct Ranks {
   double maximum(double value) const { return comm.allreduce(value, ReduceOp::Max); }
 };
 
-// Each rank's part of one region is its send buffer, of another its recv buffer.
-void compare_in_regions(Ranks& ranks, std::size_t bytes, double effort) {
-  const std::size_t n = bytes / sizeof(double);
-  auto send = ranks.comm.create_shared_region<double>(n * ranks.comm.size());
-  auto recv = ranks.comm.create_shared_region<double>(n * ranks.comm.size());
-  const auto mine = send.as_partition_span();
-  const auto result = recv.as_partition_span();
-  for (double& value : mine) value = 1.0 + ranks.rank;
-  const int calls = std::max(2, static_cast<int>(effort * 8000.0 / (static_cast<double>(bytes) / 10e3)));
-  std::vector<double> batches;
-  for (int batch = 0; batch < 15; ++batch) {
-    ranks.barrier();
-    const double begin = bench::now();
-    for (int i = 0; i < calls; ++i) ranks.comm.allreduce(mine, result, ReduceOp::Sum);
-    batches.push_back(ranks.maximum((bench::now() - begin) / calls));
+// Each rank's part of a region is its buffer.
+class Regions {
+ public:
+  explicit Regions(const ShmBackend& comm) : comm_(comm) {}
+
+  std::span<double> allocate(std::size_t n) {
+    return regions_.emplace_back(comm_.create_shared_region<double>(n * comm_.size())).as_partition_span();
   }
-  for (const double value : result) {
-    if (value != ranks.size * (ranks.size + 1) / 2.0) std::exit(1);
-  }
-  std::sort(batches.begin(), batches.end());
-  if (ranks.rank == 0) std::printf("allreduce_in_regions %zu %.4f\n", bytes, batches[batches.size() / 2]);
-}
+  void release() { regions_.clear(); }
+
+ private:
+  const ShmBackend& comm_;
+  std::list<cobre::comm::ShmRegion<double>> regions_;
+};
 
 int run_rank(const cobre::comm::ShmConfig& config, int argc, char** argv) {
   bench::pin(static_cast<int>(config.rank), static_cast<int>(config.size));
   const ShmBackend comm = ShmBackend::attach(config);
   Ranks ranks{comm};
-  if (std::getenv("BENCH_REGIONS") != nullptr) {
-    for (const std::size_t bytes : {262144UL, 3276800UL, 33554432UL}) {
-      compare_in_regions(ranks, bytes, argc > 1 ? std::atof(argv[1]) : 1.0);
-    }
+  if (argc > 2 && std::strcmp(argv[2], "regions") == 0) {
+    Regions memory(comm);
+    bench::Comparison<Ranks, Regions> comparison(ranks, memory, std::atof(argv[1]));
+    for (const std::size_t bytes : {262144UL, 3276800UL, 33554432UL}) comparison.run({"regions", bytes});
     return 0;
   }
   return bench::compare(ranks, argc, argv);
@@ -81,6 +73,9 @@ int main(int argc, char** argv) {
   cobre::comm::ShmConfig config;
   config.name = "bench-" + std::to_string(getpid());
   config.size = size;
+  if (const char* wish = std::getenv("BENCH_SINGLE_COPY"); wish != nullptr && *wish == '0') {
+    config.single_copy = cobre::comm::SingleCopy::Off;
+  }
   for (config.rank = 1; config.rank < size; ++config.rank) {
     if (fork() == 0) _exit(run_rank(config, argc - 1, argv + 1));
   }
