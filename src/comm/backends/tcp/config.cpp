@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
@@ -61,6 +62,7 @@ std::optional<TcpConfig> from_slurm() {
   config.rank = static_cast<std::size_t>(*task);
   config.size = static_cast<std::size_t>(*tasks);
   config.coordinator = tcp::first_node(*nodes);
+  config.munge = true;
   // Steps that run on one node at the same time must not meet at the same port. Below those that the kernel gives away.
   const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
   std::uint64_t mixed = 0;
@@ -97,6 +99,7 @@ TcpConfig TcpConfig::from_environment() {
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
   environment.require_all();
+  config.munge = config.munge && config.secret.empty() && tcp::has_munge();
   return config;
 }
 
@@ -132,6 +135,9 @@ void check(const TcpConfig& config) {
   if (!config.secret.file.empty() && !config.secret.value.empty()) {
     throw InitializationFailed("tcp", "both COBRE_TCP_SECRET_FILE and COBRE_TCP_SECRET are set; set one of them");
   }
+  if (config.munge && !config.secret.empty()) {
+    throw InitializationFailed("tcp", "both a secret and MUNGE are asked for; choose one of them");
+  }
   if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0 ||
       config.host_timeout.count() < 1000) {
     throw InitializationFailed("tcp",
@@ -155,7 +161,8 @@ Key job_key(const TcpConfig& config) {
 }
 
 void require_protection(const TcpConfig& config, const Address& address) {
-  if (config.secret.empty() && !address.is_loopback()) throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
+  if (config.secret.empty() && !config.munge && !address.is_loopback())
+    throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
 }
 
 }  // namespace tcp
