@@ -99,6 +99,13 @@ TEST(ChooseAllgatherv, TakesBruckForShortMessagesOfManyAndTheRingOtherwise) {
   EXPECT_EQ(choose_allgatherv(2, 64, loopback), AllgathervAlgorithm::Ring);
 }
 
+TEST(ChooseAllgatherv, NeverTakesBruckForWhatScratchMemoryCannotHold) {
+  Tuning far = loopback;
+  far.costs.message = 1e6;
+  EXPECT_EQ(choose_allgatherv(8, mebibyte, far), AllgathervAlgorithm::Bruck);
+  EXPECT_EQ(choose_allgatherv(8, 100 * mebibyte, far), AllgathervAlgorithm::Ring);
+}
+
 TEST(PieceBytes, KeepTheScratchMemoryOfAReductionBounded) {
   for (const std::size_t ranks : {2UL, 9UL, 64UL, 500UL}) {
     Tuning far = ethernet;

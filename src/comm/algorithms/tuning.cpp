@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t largest_piece = 1024 * kibibyte;
 constexpr std::size_t smallest_piece = 16 * kibibyte;
-constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one reduction, whose pieces come from all other ranks
+constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one operation
 
 /// The model. A message takes message + byte * length; a rank that sends several in a row is held up by each for about
 /// half of what the message takes to arrive, and by its bytes.
@@ -155,6 +155,7 @@ AllreduceAlgorithm choose_allreduce(std::size_t ranks, std::size_t bytes, bool e
 AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.allgatherv) return *tuning.allgatherv;
   using enum AllgathervAlgorithm;
+  if (bytes > scratch_bytes) return Ring;  // Bruck holds everything in scratch memory
   return cheapest(std::array{Ring, Bruck}, ranks, bytes, tuning);
 }
 
