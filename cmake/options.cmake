@@ -19,6 +19,9 @@ if(is_linux AND OPENSSL_FOUND)
 else()
   set(has_what_tcp_needs OFF)
 endif()
+# Stands in for a secret under Slurm, where it is installed.
+find_library(COBRE_COMM_MUNGE_LIBRARY munge)
+mark_as_advanced(COBRE_COMM_MUNGE_LIBRARY)
 option(COBRE_COMM_TCP "Build the tcp backend" ${has_what_tcp_needs})
 # The command needs an option parser and processes as Linux has them; NUMA domains are hwloc's knowledge.
 find_package(CLI11 QUIET)

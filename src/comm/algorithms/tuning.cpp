@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t largest_piece = 1024 * kibibyte;
 constexpr std::size_t smallest_piece = 16 * kibibyte;
-constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one reduction, whose pieces come from all other ranks
+constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one operation
 
 /// The model. A message takes message + byte * length; a rank that sends several in a row is held up by each for about
 /// half of what the message takes to arrive, and by its bytes.
@@ -40,10 +40,11 @@ double pieces_of(double bytes, double piece) {
   return std::max(1.0, std::ceil(bytes / piece));
 }
 
-double cost_of_doubling(const Model& model, std::size_t ranks) {
+double cost_of_doubling(const Model& model, std::size_t ranks, double piece) {
   const Subtree first = subtree_of(0, ranks);
   const Subtree second = right_of(first, ranks);
-  const double one_step = model.step(model.bytes) + model.folding(model.bytes);
+  const double one_step =
+      pieces_of(model.bytes, piece) * model.costs.message + model.costs.byte * model.bytes + model.folding(model.bytes);
   const double of_first = log2_of(first.size) * one_step;
   if (!second.exists()) return of_first;
   const double of_second = log2_of(second.size) * one_step +
@@ -113,7 +114,7 @@ double cost(AllreduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, 
   const Model model{static_cast<double>(ranks), static_cast<double>(bytes), tuning.costs};
   const auto piece = static_cast<double>(reduction_piece_bytes(ranks, tuning));
   switch (algorithm) {
-    case AllreduceAlgorithm::RecursiveDoubling: return cost_of_doubling(model, ranks);
+    case AllreduceAlgorithm::RecursiveDoubling: return cost_of_doubling(model, ranks, piece);
     case AllreduceAlgorithm::GatherAndFold:
       return log2_up(ranks) * model.costs.message + (model.ranks - 1) * model.bytes * model.costs.byte +
              model.folding((model.ranks - 1) * model.bytes);
@@ -154,6 +155,7 @@ AllreduceAlgorithm choose_allreduce(std::size_t ranks, std::size_t bytes, bool e
 AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.allgatherv) return *tuning.allgatherv;
   using enum AllgathervAlgorithm;
+  if (bytes > scratch_bytes) return Ring;  // Bruck holds everything in scratch memory
   return cheapest(std::array{Ring, Bruck}, ranks, bytes, tuning);
 }
 

@@ -47,9 +47,9 @@ void Endpoint::allreduce(const detail::OperationRecord& record, const detail::Al
     try {
       if (bytes <= inline_bytes) return reduce_inline(call);
       if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
-      const std::size_t share = agreement_.ring_bytes / (2 * (size_ + 1));
+      const std::size_t share = ring_.bytes() / (2 * (size_ + 1));
       if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
-      if (bytes < agreement_.exposed_bytes && 2 * bytes <= agreement_.ring_bytes / 2) return reduce_two_shot(call);
+      if (bytes < agreement_.exposed_bytes && 4 * bytes <= ring_.bytes()) return reduce_two_shot(call);
       const Reading reading(channel_, peers_);
       expose(call.send, call.recv, bytes, bytes);
       const auto& all = exposures();
@@ -74,8 +74,8 @@ void Endpoint::reduce_inline(const detail::AllreduceCall& call) {
 void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
   const std::size_t bytes = call.count * call.element_size;
   std::byte* const shown = room_to_show(bytes);
-  std::memcpy(shown, call.send, bytes);
-  post(ring_.offset_of(shown));
+  show(shown, call.send, bytes, stream_symmetric_);
+  post(offset_of(shown));
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = shown_by(rank, payload_of<Word>(rank), bytes);
   sources_[rank_] = call.send;
@@ -85,31 +85,30 @@ void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
 void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
   const Slices slices(call.count, size_);
   const std::size_t element = call.element_size;
-  const std::size_t bytes = call.count * element;
-  const std::size_t result_at = (bytes + line_bytes - 1) / line_bytes * line_bytes;
-  const std::size_t begin = slices.begin(rank_);
-  const std::size_t end = slices.begin(rank_ + 1);
+  const std::size_t cell = (slices.longest() * element + line_bytes - 1) / line_bytes * line_bytes;
+  const std::size_t room = (size_ + 1) * cell;  // a slice for each rank, and the result of this one's
+  const auto slice_of = [&](auto* buffer, std::size_t rank) { return bytes_of(buffer, slices.begin(rank), element); };
 
-  std::byte* const shown = room_to_show(result_at + slices.longest() * element);
-  // What the others fold; nobody reads this rank's own slice here.
-  std::memcpy(shown, call.send, begin * element);
-  std::memcpy(bytes_of(shown, end, element), bytes_of(call.send, end, element), bytes - end * element);
-  post(ring_.offset_of(shown));
+  std::byte* const shown = room_to_show(room);
+  for (std::size_t step = 1; step < size_; ++step) {
+    const std::size_t rank = channel_.peer(step);
+    show(shown + rank * cell, slice_of(call.send, rank), slices.length(rank) * element, stream_symmetric_);
+  }
+  post(offset_of(shown));
   channel_.await_posts();
 
-  const std::size_t extent = result_at + slices.longest() * element;
   for (std::size_t rank = 0; rank < size_; ++rank) {
-    sources_[rank] = shown_by(rank, payload_of<Word>(rank), extent) + begin * element;
+    sources_[rank] = shown_by(rank, payload_of<Word>(rank), room) + rank_ * cell;
   }
-  sources_[rank_] = bytes_of(call.send, begin, element);
-  fold(call, shown + result_at, end - begin);
+  sources_[rank_] = slice_of(call.send, rank_);
+  fold(call, slice_of(call.recv, rank_), slices.length(rank_));
+  show(shown + size_ * cell, slice_of(call.recv, rank_), slices.length(rank_) * element, stream_symmetric_);
   channel_.publish_filled(1);
-  std::memcpy(bytes_of(call.recv, begin, element), shown + result_at, (end - begin) * element);
   for (std::size_t step = 1; step < size_; ++step) {
     const std::size_t rank = channel_.peer(step);
     channel_.await_filled(rank, 1);
-    const std::byte* const result = shown_by(rank, payload_of<Word>(rank), extent) + result_at;
-    std::memcpy(bytes_of(call.recv, slices.begin(rank), element), result, slices.length(rank) * element);
+    const std::byte* const result = shown_by(rank, payload_of<Word>(rank), room) + size_ * cell;
+    std::memcpy(slice_of(call.recv, rank), result, slices.length(rank) * element);
   }
   channel_.take_steps(1);
 }
@@ -168,7 +167,7 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
 //   which were awaited, and a rank does that after taking the results of b - 2.
 void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const std::size_t element = call.element_size;
-  const std::size_t share_bytes = agreement_.ring_bytes / (2 * (size_ + 1)) / line_bytes * line_bytes;
+  const std::size_t share_bytes = ring_.bytes() / (2 * (size_ + 1)) / line_bytes * line_bytes;
   const std::size_t share = std::max<std::size_t>(1, share_bytes / element);  // elements of one rank in one block
   const std::size_t block = share * size_;
   const std::size_t blocks = (call.count + block - 1) / block;
@@ -184,9 +183,9 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const auto show_values = [&](std::size_t b) {
     const Slices slices = slices_of(b);
     for (std::size_t rank = 0; rank < size_; ++rank) {
-      if (rank == rank_ || slices.length(rank) == 0) continue;
-      std::memcpy(values_at(own, b, rank), bytes_of(call.send, b * block + slices.begin(rank), element),
-                  slices.length(rank) * element);
+      if (rank == rank_) continue;
+      show(values_at(own, b, rank), bytes_of(call.send, b * block + slices.begin(rank), element),
+           slices.length(rank) * element, stream_symmetric_);
     }
     channel_.publish_filled(values_shown(b));
   };
@@ -203,9 +202,9 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     const std::size_t begin = b * block + slices.begin(rank_);
     const std::size_t count = slices.length(rank_);
     sources_[rank_] = bytes_of(call.send, begin, element);
-    fold(call, result_at(own, b), count);
+    fold(call, bytes_of(call.recv, begin, element), count);
+    show(result_at(own, b), bytes_of(call.recv, begin, element), count * element, stream_symmetric_);
     channel_.publish_filled(result_shown(b));
-    if (count > 0) std::memcpy(bytes_of(call.recv, begin, element), result_at(own, b), count * element);
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       channel_.await_filled(rank, result_shown(b));

@@ -16,6 +16,7 @@
 #include "comm/backends/shm/reach.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/ring.hpp"
+#include "comm/backends/shm/stream.hpp"
 #include "comm/core/fork_guard.hpp"
 
 namespace cobre::comm::shm {
@@ -75,17 +76,30 @@ class Endpoint {
   [[nodiscard]] std::vector<Payload> exchange(const detail::OperationRecord& record, const Payload& payload);
 
   void try_single_copy(bool wanted);
+  void try_streaming();
 
-  /// Room in this rank's ring for what it shows the others in this operation.
+  /// Room in this rank's buffer for what it shows the others in this operation.
   [[nodiscard]] std::byte* room_to_show(std::size_t bytes) {
     (void)channel_.open_post();
-    return ring_.take(channel_, bytes);
+    return bytes <= largest_small_message ? small_ring_.take(channel_, bytes) : ring_.take(channel_, bytes);
   }
-  // Data that another rank put into its ring; throws where it claims to lie outside.
+  /// Fills it, and what else others read next.
+  void show(std::byte* room, const void* data, std::size_t bytes, bool stream) const noexcept {
+    if (stream && bytes > largest_small_message) {
+      copy_past_caches(room, data, bytes);
+    } else if (bytes > 0) {
+      std::memcpy(room, data, bytes);
+    }
+  }
+  [[nodiscard]] Word offset_of(const std::byte* place) const noexcept {
+    return static_cast<Word>(place - buffer_of(rank_));
+  }
+  /// Data that another rank put into its buffer; throws where it claims to lie outside.
   [[nodiscard]] const std::byte* shown_by(std::size_t rank, Word offset, std::size_t bytes);
-  [[nodiscard]] std::byte* ring_of(std::size_t rank) const noexcept {
-    return segment_.data() + agreement_.ring_offset + rank * agreement_.ring_bytes;
+  [[nodiscard]] std::byte* buffer_of(std::size_t rank) const noexcept {
+    return segment_.data() + agreement_.buffer_offset + rank * agreement_.buffer_bytes;
   }
+  [[nodiscard]] std::byte* ring_of(std::size_t rank) const noexcept { return buffer_of(rank) + small_ring_bytes; }
   void expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes);
   /// The exposures of all ranks, once all are known to be in this operation; regions that not all have are taken out.
   [[nodiscard]] const std::vector<Exposure>& exposures();
@@ -116,10 +130,13 @@ class Endpoint {
   Channel::Settings settings_;
   core::ForkGuard guard_;
   Channel channel_;
+  Ring small_ring_;
   Ring ring_;
   Regions regions_;
   Reach reach_;
   bool single_copy_ = false;
+  bool stream_rooted_ = false;  // what others read next goes past the caches
+  bool stream_symmetric_ = false;
   ExecutionTopology topology_;
 
   // Taken once, so that operations do not allocate.

@@ -14,7 +14,7 @@ namespace cobre::comm::shm {
 template <class BytesOf, class PlaceOf>
 void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of) {
   constexpr std::size_t depth = 4;
-  const std::size_t chunk = agreement_.ring_bytes / depth;
+  const std::size_t chunk = ring_.bytes() / depth;
   std::size_t longest = 0;
   for (std::size_t rank = 0; rank < size_; ++rank) longest = std::max<std::size_t>(longest, bytes_of(rank));
   const std::size_t chunks = (longest + chunk - 1) / chunk;
@@ -22,16 +22,16 @@ void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf by
     const std::size_t bytes = bytes_of(rank);
     return index * chunk < bytes ? std::min(chunk, bytes - index * chunk) : 0;
   };
-  const auto show = [&](std::size_t index) {
+  const auto show_chunk = [&](std::size_t index) {
     if (index >= depth) {
       for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), index - depth + 1);
     }
     const std::size_t length = length_of(rank_, index);
     if (length == 0) return;
-    std::memcpy(own + index % depth * chunk, static_cast<const std::byte*>(send) + index * chunk, length);
+    show(own + index % depth * chunk, static_cast<const std::byte*>(send) + index * chunk, length, stream_symmetric_);
     channel_.publish_filled(index + 1);
   };
-  const auto take = [&](std::size_t index) {
+  const auto take_chunk = [&](std::size_t index) {
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       const std::size_t length = length_of(rank, index);
@@ -42,10 +42,10 @@ void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf by
     channel_.publish_drained(index + 1);
   };
   for (std::size_t index = 0; index < chunks; ++index) {
-    show(index);
-    if (index > 0) take(index - 1);
+    show_chunk(index);
+    if (index > 0) take_chunk(index - 1);
   }
-  if (chunks > 0) take(chunks - 1);
+  if (chunks > 0) take_chunk(chunks - 1);
   channel_.take_steps(chunks);
 }
 

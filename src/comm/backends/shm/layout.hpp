@@ -24,6 +24,10 @@ inline constexpr std::size_t post_depth = 16;      // operations that a root may
 inline constexpr std::size_t record_depth = 64;    // operations that are remembered for explaining a disagreement
 inline constexpr std::size_t largest_group = 128;  // descriptors of all peers fit into one message
 
+// Of each rank's buffer the first part is for small messages: they go round in what a first-level cache holds.
+inline constexpr std::size_t small_ring_bytes = 8192;
+inline constexpr std::size_t largest_small_message = 1024;
+
 using RankSet = std::bitset<largest_group>;
 
 /// "I am in operation `sequence`, and here is what I bring." Payload and flag arrive with one cache miss. The payload
@@ -105,8 +109,8 @@ static_assert(sizeof(ChannelBlock) % alignof(RankBlock) == 0);
 /// What rank 0 decided for all, written before anyone else maps the segment.
 struct Agreement {
   Word segment_bytes;
-  Word ring_bytes;  // of each rank
-  Word ring_offset;
+  Word buffer_bytes;  // of each rank: the small ring and the ring
+  Word buffer_offset;
   Word one_shot_bytes;
   Word exposed_bytes;
   Word piece_bytes;

@@ -50,7 +50,7 @@ class Coordinator final : public Rendezvous {
         where_{"connect", 0, config.size},
         key_(job_key(config)),
         deadline_(Clock::now() + config.connect_timeout),
-        reception_(key_, open_doors(), config.size + spare_places),
+        reception_(key_, open_doors(), config.size + spare_places, config.munge ? Trust::Munge : Trust::Secret),
         arrived_(config.size) {
     own_ = present(config);
   }
@@ -215,7 +215,7 @@ class Coordinator final : public Rendezvous {
       gathering.members[0].door = door->to_wire();
       Reply reply;
       reply.kind = ReplyKind::Table;
-      reply.job = gathering.job;
+      reply.job = masked(gathering.job, arrived.session.key);
       const auto table = std::as_bytes(std::span(gathering.members));
       if (!tell(arrived, reply)) mourn(rank);
       const Mac seal = seal_of(arrived.session.key, {Direction::FromRankZero, arrived.frames++}, table);

@@ -51,7 +51,7 @@ void Endpoint::meet(const TcpConfig& config) {
   Gathering gathering = rendezvous->gather();
   hosts_ = find_hosts(gathering.members, rank_);
 #ifdef COBRE_COMM_HAS_SHM
-  if (hosts_.list.size() == 1 && hosts_.all_share && size_ <= shm::largest_group) {
+  if (hosts_.list.size() == 1 && hosts_.all_share) {
     // One machine: no byte needs the network, and who dies is seen by the kernel.
     return share_memory(config, gathering, config.timeout);
   }
@@ -74,8 +74,6 @@ void Endpoint::meet(const TcpConfig& config) {
       if (const auto endpoint = shared.lock()) endpoint->interrupt();
     });
   }
-#else
-  hosts_.step = 1;
 #endif
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);

@@ -91,6 +91,9 @@ template <class Body>
   return same(frame.seal, seal_of(session, number, raw(frame.body)));
 }
 
+/// The job on its way to a rank, unreadable for others; the same again makes it readable.
+[[nodiscard]] Bytes32 masked(const Bytes32& job, const Key& session);
+
 /// What is wrong with a rank that presents itself to a job of that size; nothing where it is welcome.
 [[nodiscard]] std::optional<std::string> problem_with(const Member& member, std::size_t size);
 /// Whether a table makes sense: each rank in its place, with an address.

@@ -40,7 +40,9 @@ Member present(const TcpConfig& config) {
   member.host = host_identity();
   member.host_name.say(topology::host_name());
   member.pid = getpid();
+#ifdef COBRE_COMM_HAS_SHM
   member.shares_memory = config.shared_memory ? 1 : 0;
+#endif
   member.cpus = core::allowed_cpus();
   member.cpu_quota = core::cpu_quota();
   return member;
