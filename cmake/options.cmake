@@ -5,7 +5,6 @@ set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)
 
 option(COBRE_COMM_MPI "Build ferrompi and the mpi backend" ${MPI_CXX_FOUND})
-option(COBRE_COMM_TCP "Build the tcp backend" OFF)
 # Memory files, process descriptors and futexes are Linux's own.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(is_linux ON)
@@ -27,6 +26,14 @@ else()
 endif()
 option(COBRE_COMM_COMMAND "Build the command cobre-comm" ${command_can_be_built})
 option(COBRE_COMM_HWLOC "Ask hwloc which NUMA domains the ranks run on" ${HWLOC_FOUND})
+# libcrypto proves that ranks belong to one job.
+find_package(OpenSSL 3 QUIET COMPONENTS Crypto)
+if(is_linux AND OPENSSL_FOUND)
+  set(has_what_tcp_needs ON)
+else()
+  set(has_what_tcp_needs OFF)
+endif()
+option(COBRE_COMM_TCP "Build the tcp backend" ${has_what_tcp_needs})
 option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
@@ -48,14 +55,16 @@ if(COBRE_COMM_COMMAND AND NOT command_can_be_built)
   message(FATAL_ERROR "COBRE_COMM_COMMAND is ON, but the command needs Linux, CLI11 and nlohmann-json: install "
     "libcli11-dev and nlohmann-json3-dev")
 endif()
-if(COBRE_COMM_TCP)
-  message(FATAL_ERROR "COBRE_COMM_TCP is ON, but this version does not have that backend yet")
+if(COBRE_COMM_TCP AND NOT has_what_tcp_needs)
+  message(FATAL_ERROR "COBRE_COMM_TCP is ON, but the tcp backend needs Linux and OpenSSL 3: install libssl-dev, "
+    "or switch COBRE_COMM_TCP off")
 endif()
 
 # What <cobre/comm/config.hpp> says.
 set(COBRE_COMM_HAS_MPI ${COBRE_COMM_MPI})
 set(COBRE_COMM_HAS_SHM ${COBRE_COMM_SHM})
 set(COBRE_COMM_HAS_HWLOC ${COBRE_COMM_HWLOC})
+set(COBRE_COMM_HAS_TCP ${COBRE_COMM_TCP})
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
