@@ -43,6 +43,7 @@ Member present(const TcpConfig& config) {
   member.shares_memory = config.shared_memory ? 1 : 0;
   member.cpus = core::allowed_cpus();
   member.cpu_quota = core::cpu_quota();
+  member.placement = topology::placement_here();
   return member;
 }
 
