@@ -92,6 +92,8 @@ class Cluster:
             os.mkdir(f"{self.folder}/spool-{node}")
             os.mkdir(f"{self.folder}/tmp-{node}")
         os.mkdir(f"{self.folder}/tmp")
+        with open("/etc/hosts", encoding="utf-8") as known, open(f"{self.folder}/hosts", "w", encoding="utf-8") as file:
+            file.write("".join(f"127.0.0.1 {node}\n" for node in NODES) + known.read())
         with open(f"{self.folder}/mpi.conf", "w", encoding="utf-8") as file:
             file.write(f"PMIxCliTmpDirBase={self.folder}/tmp\n")
         place = self.folder
@@ -102,7 +104,8 @@ class Cluster:
         self.daemon("slurmctld", "-D", "-i")
         for node in NODES:
             self.daemon("unshare", "--uts", "--mount", "sh", "-c", f"hostname {node} && "
-                        f"mount --bind {place}/tmp-{node} {place}/tmp && exec slurmd -D -N {node}")
+                        f"mount --bind {place}/tmp-{node} {place}/tmp && mount --bind {place}/hosts /etc/hosts && "
+                        f"exec slurmd -D -N {node}")
         self.wait_until(self.is_up, "the nodes did not come up")
 
     def daemon(self, *command):

@@ -9,7 +9,8 @@ from slurm_cluster import Cluster
 from support import COMMAND, RANKS, CommandTest
 
 FAMILY = os.environ["COBRE_COMM_TEST_MPI"]  # how srun starts a program of this build's MPI
-BACKENDS = os.environ["COBRE_COMM_TEST_BACKENDS"].split(",")
+
+TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
 
 
 class Slurm(CommandTest):
@@ -42,14 +43,13 @@ class Slurm(CommandTest):
         job = self.cluster.call("srun", "-N2", "-n4", f"--mpi={FAMILY}", RANKS, "sum")
         self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)], job.stderr)
 
-    def test_a_step_without_mpi_is_tcp_or_says_why_not(self):
-        if "tcp" in BACKENDS:
-            self.expect_two_nodes(self.layout("-N2", "-n4", "--ntasks-per-node=2", "--mpi=none"), "tcp")
-            return
+    def test_no_task_of_a_step_believes_that_it_is_alone(self):
         job = self.cluster.call("srun", "-N2", "-n4", "--mpi=none", RANKS, "sum")
-        self.assertNotEqual(job.returncode, 0)
-        self.assertEqual(job.stdout, "", "no process may believe that it is alone")
-        self.assertIn("tcp", job.stderr)
+        if job.returncode == 0:
+            self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)])
+        else:
+            self.assertEqual(job.stdout, "")
+            self.assertIn("tcp", job.stderr)
 
     def test_a_serial_step_of_a_batch_script_is_local(self):
         script = os.path.join(self.cluster.folder, "batch.sh")
@@ -77,6 +77,16 @@ class Slurm(CommandTest):
         self.assertNotEqual(job.returncode, 0)
         self.assertLess(time.monotonic() - begin, 15)
         self.assertTrue(re.search(r"task 2: Killed", job.stderr), job.stderr)
+
+    def test_run_starts_ranks_on_every_node_of_the_allocation(self):
+        if not TCP:
+            return
+        job = self.cluster.call("salloc", "-N2", "-n4", "--ntasks-per-node=2", COMMAND, "run", "--tag", RANKS, "sum")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertEqual(sorted(job.stdout.splitlines()), [f"[{rank}] rank {rank} of 4: 10" for rank in range(4)])
+        job = self.cluster.call("salloc", "-N2", "-n4", "--ntasks-per-node=2", COMMAND, "run", RANKS, "kill", 9, 3)
+        self.assertEqual(job.returncode, 128 + 9, job.stderr)
+        self.assertRegex(job.stderr, r"rank 3 of 4 \(pid \d+ on n2\) was killed by signal 9 \(SIGKILL\)")
 
     def test_run_uses_srun_or_the_launcher_that_knows_the_allocation(self):
         if FAMILY == "none":

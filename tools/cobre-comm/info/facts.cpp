@@ -56,8 +56,8 @@ Facts backends(const ShmProbe& shm, const std::string& mpi_launcher) {
                          absent("mpi")          ? off
                          : mpi_launcher.empty() ? "its launcher is not in PATH"
                                                 : "start programs with " + mpi_launcher));
-  list.push_back(backend("tcp", !absent("tcp"), absent("tcp") ? off : "needs COBRE_TCP_COORDINATOR, or a Slurm step"));
-  list.push_back(backend("shm", shm.works, shm.works ? "tried: two processes share memory" : shm.reason));
+  list.push_back(backend("tcp", !absent("tcp"), absent("tcp") ? off : "start programs with cobre-comm run --hosts"));
+  list.push_back(backend("shm", shm.works, shm.works ? "tried: two processes shared memory just now" : shm.reason));
   list.push_back(backend("local", true, "always there"));
   return list;
 }

@@ -1,20 +1,17 @@
 #include "command.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <system_error>
 
+#include "allocation.hpp"
 #include "comm/core/text.hpp"
 #include "comm/topology/host.hpp"
 #include "job.hpp"
@@ -22,6 +19,8 @@
 #include "options.hpp"
 #include "places.hpp"
 #include "program.hpp"
+#include "remote.hpp"
+#include "secret.hpp"
 
 namespace cobre::command {
 namespace {
@@ -36,6 +35,7 @@ Examples:
   cobre-comm run ./app                        one rank for each core
   cobre-comm run -n 4 --tag ./app             every line begins with its rank: [2] …
   cobre-comm run -n 4 --timeout 60 ./app      if it takes longer, says where each rank was
+  cobre-comm run --hosts a:4,b:4 ./app        eight ranks on two hosts, over ssh
   cobre-comm run -n 4 --backend mpi ./app     the same program under mpirun, mpiexec or srun
   cobre-comm run -n 8 --bind numa -- cobre-comm info --layout
                                               who runs where
@@ -52,19 +52,9 @@ BackendKind default_backend() {
   return BackendKind::Local;
 }
 
-std::string random_name() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
-  std::string name = "run-";
-  for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
-  return name;
-}
-
 std::vector<std::vector<std::string>> environments(BackendKind backend, std::size_t ranks) {
   std::vector<std::vector<std::string>> all(ranks);
-  const std::string name = random_name();
+  const std::string name = "run-" + make_secret();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     all[rank] = {fmt::format("COBRE_COMM_BACKEND={}", comm::to_string(backend))};
     if (backend != BackendKind::Shm) continue;
@@ -96,18 +86,18 @@ std::vector<std::string> take_program(const CLI::App& command, std::vector<std::
   return program;
 }
 
+void require_compiled_in(BackendKind backend) {
+  const auto available = comm::available_backends();
+  const std::string name = comm::to_string(backend);
+  if (std::ranges::find(available, name) != available.end()) return;
+  throw UsageError(fmt::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
+}
+
 // Which backend, and how many ranks: what fits together, or what is wrong with it.
 void settle(RunOptions& options, const comm::topology::Machine& machine) {
   if (options.backend == BackendKind::Auto) options.backend = default_backend();
-  const auto available = comm::available_backends();
-  const std::string name = comm::to_string(options.backend);
-  const bool launches = options.backend == BackendKind::Mpi;  // another launcher's business, with the program's library
-  if (!launches && std::ranges::find(available, name) == available.end()) {
-    throw UsageError(fmt::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
-  }
-  if (options.backend == BackendKind::Tcp) {
-    throw UsageError("tcp needs hosts to run on, which this version cannot start; on this machine use --backend shm");
-  }
+  // Under another launcher it is the program's library that counts.
+  if (options.backend != BackendKind::Mpi) require_compiled_in(options.backend);
   if (!options.ranks) options.ranks = options.backend == BackendKind::Local ? 1 : usable_cores(machine);
   if (*options.ranks == 0) throw UsageError("-n 0: a job has at least one rank");
   if (options.backend == BackendKind::Local && *options.ranks != 1) {
@@ -118,19 +108,65 @@ void settle(RunOptions& options, const comm::topology::Machine& machine) {
   }
 }
 
+// Ranks of tcp on this machine: one host, without an agent.
+void use_tcp_here(JobPlan& plan, std::size_t ranks) {
+  AgentPlan here;
+  here.ranks = ranks;
+  here.job_ranks = ranks;
+  here.coordinator = coordinator_here();
+  plan.environments = tcp_environments(here);
+  plan.secret = make_secret();
+}
+
+int run_on(const RunOptions& options, const std::vector<HostShare>& places, const Reach& reach) {
+  require_compiled_in(BackendKind::Tcp);
+  const auto hosts = fill(places, options.ranks);
+  const JobPlan plan = relay_plan(options, hosts, reach);
+  if (options.verbose || options.dry_run) {
+    std::size_t first = 0;
+    for (const HostShare& host : hosts) {
+      fmt::print(stderr, "cobre-comm: ranks {} to {} of {} on {}, tcp\n", first, first + host.ranks - 1, plan.job_ranks,
+                 host.name);
+      first += host.ranks;
+    }
+  }
+  return options.dry_run ? 0 : run_job(plan);
+}
+
+int run_on_hosts(const RunOptions& options) {
+  if (!options.hosts.empty() && !options.hostfile.empty()) throw UsageError("give --hosts or --hostfile, not both");
+  if (options.backend != BackendKind::Auto && options.backend != BackendKind::Tcp) {
+    throw UsageError(fmt::format("--backend {}: hosts are reached with tcp", comm::to_string(options.backend)));
+  }
+  return run_on(options, options.hosts.empty() ? read_hostfile(options.hostfile) : parse_hosts(options.hosts),
+                reach_through(options.remote_shell));
+}
+
+int run_in_allocation(const RunOptions& options) {
+  return run_on(options, allocated_hosts(), [](const std::string& node, const std::vector<std::string>& command) {
+    auto words = step_on(node);
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  });
+}
+
 void report(const RunOptions& options, const JobPlan& plan) {
-  for (std::size_t rank = 0; rank < plan.ranks(); ++rank) {
+  for (std::size_t rank = 0; rank < plan.job_ranks; ++rank) {
     const auto cpus = plan.cpus[rank].value_or(comm::core::allowed_cpus());
-    fmt::print(stderr, "cobre-comm: rank {} of {} on {}, {}, CPUs {}{}\n", rank, plan.ranks(),
+    fmt::print(stderr, "cobre-comm: rank {} of {} on {}, {}, CPUs {}{}\n", rank, plan.job_ranks,
                comm::topology::host_name(), comm::to_string(options.backend), cpu_list(cpus),
                plan.cpus[rank] ? "" : " (not bound)");
   }
 }
 
 int run(RunOptions options) {
+  if (options.agent) return run_agent();
   if (options.command.empty()) {
     throw UsageError("no program; write it after the options: cobre-comm run -n 4 ./app");
   }
+  if (!options.hosts.empty() || !options.hostfile.empty()) return run_on_hosts(options);
+  const bool may_be_tcp = options.backend == BackendKind::Auto || options.backend == BackendKind::Tcp;
+  if (may_be_tcp && in_allocation_of_several_nodes()) return run_in_allocation(options);
   const auto machine = comm::topology::look_at_machine();
   settle(options, machine);
   const std::string program = find_program(options.command.front());
@@ -144,15 +180,17 @@ int run(RunOptions options) {
   JobPlan plan;
   plan.program = program;
   plan.arguments = options.command;
-  plan.environments = environments(options.backend, *options.ranks);
+  plan.job_ranks = *options.ranks;
+  if (options.backend == BackendKind::Tcp) {
+    use_tcp_here(plan, *options.ranks);
+  } else {
+    plan.environments = environments(options.backend, *options.ranks);
+  }
   plan.cpus = places(machine, options.binding, *options.ranks);
   plan.witnessed = options.backend == BackendKind::Shm;
   plan.tag = options.tag || options.colour == Colour::Always;
-  const auto coloured = [&](int stream) {
-    return options.colour == Colour::Always || (options.colour == Colour::Auto && isatty(stream) != 0);
-  };
-  plan.colour_output = coloured(STDOUT_FILENO);
-  plan.colour_errors = coloured(STDERR_FILENO);
+  plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
+  plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);
   plan.keep_going = options.keep_going;
   if (options.timeout_seconds) {
     plan.timeout = std::chrono::milliseconds(static_cast<long>(*options.timeout_seconds * 1000));
@@ -171,7 +209,7 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")
       ->check(whole_number, "")
       ->type_name("RANKS");
-  command->add_option("--backend", options->backend, "shm, mpi or local; shm where this build has it")
+  command->add_option("--backend", options->backend, "shm, tcp, mpi or local; shm where this build has it")
       ->transform(CLI::CheckedTransformer(std::map<std::string, BackendKind>{{"auto", BackendKind::Auto},
                                                                              {"shm", BackendKind::Shm},
                                                                              {"tcp", BackendKind::Tcp},
@@ -179,6 +217,11 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
                                                                              {"local", BackendKind::Local}})
                       .description(""))
       ->type_name("NAME");
+  command->add_option("--hosts", options->hosts, "Start ranks on these hosts, with tcp: a:4,b:4")->type_name("LIST");
+  command->add_option("--hostfile", options->hostfile, "The same from a file: a line 'a slots=4' for each host")
+      ->type_name("FILE");
+  command->add_option("--rsh", options->remote_shell, "What reaches a host, instead of ssh")->type_name("COMMAND");
+  command->add_flag("--agent", options->agent)->group("");  // what runs on those hosts
   command->add_option("--bind", options->binding, "Bind each rank to a core or to a NUMA domain: none, core, numa")
       ->transform(
           CLI::CheckedTransformer(

@@ -11,16 +11,16 @@ namespace cobre::command {
 namespace {
 
 // A job in the background must not touch the terminal: reading it would stop us.
-bool may_read_terminal() {
-  return tcgetpgrp(STDIN_FILENO) == getpgrp();
+bool may_read() {
+  return isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
 }  // namespace
 
-Input::Input() : nothing_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+Input::Input(Way way) : way_(way), nothing_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   if (!nothing_) throw std::system_error(errno, std::generic_category(), "/dev/null");
-  if (isatty(STDIN_FILENO) == 0) return;
-  if (!may_read_terminal()) {
+  if (way == Way::Relayed || (way == Way::HandedOver && isatty(STDIN_FILENO) == 0)) return;
+  if (way == Way::HandedOver && !may_read()) {
     own_ = nothing_.get();
     return;
   }
@@ -32,7 +32,8 @@ Input::Input() : nothing_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
 }
 
 int Input::wants_read() const noexcept {
-  return near_ && !ended_ && waiting_.empty() && may_read_terminal() ? STDIN_FILENO : -1;
+  const bool ours = way_ == Way::Relayed || (way_ == Way::HandedOver && near_);
+  return ours && !ended_ && waiting_.empty() && may_read() ? STDIN_FILENO : -1;
 }
 
 int Input::wants_write() const noexcept {
@@ -45,8 +46,7 @@ void Input::read_some() {
   if (count > 0) {
     waiting_.append(part.data(), static_cast<std::size_t>(count));
   } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
-    ended_ = true;
-    near_ = {};  // end of file, for the rank as well
+    end();
   }
 }
 
@@ -57,6 +57,16 @@ void Input::write_some() {
   } else if (errno != EINTR && errno != EAGAIN) {
     near_ = {};  // the rank does not read any more
   }
+  if (ended_ && waiting_.empty()) near_ = {};
+}
+
+void Input::feed(std::string_view bytes) {
+  if (near_) waiting_ += bytes;
+}
+
+void Input::end() {
+  ended_ = true;
+  if (waiting_.empty()) near_ = {};  // end of file, for the rank as well
 }
 
 }  // namespace cobre::command

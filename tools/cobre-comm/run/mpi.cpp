@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -31,20 +30,6 @@ MpiFamily family_in(std::string_view text) {
   if (says("Open MPI") || says("OpenRTE") || says("PRRTE") || says("prte")) return MpiFamily::OpenMpi;
   if (says("HYDRA") || says("Hydra") || says("MPICH") || says("Intel(R) MPI")) return MpiFamily::Mpich;
   return MpiFamily::Unknown;
-}
-
-// What the launcher says of itself.
-MpiFamily family_of_launcher(const std::string& launcher) {
-  // The path comes out of PATH, and is quoted for the shell.
-  std::string quoted = "'";
-  for (const char c : launcher) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  FILE* const pipe = popen((quoted + "' --version 2>&1 </dev/null").c_str(), "re");
-  if (pipe == nullptr) return MpiFamily::Unknown;
-  std::string text;
-  char part[512];
-  for (std::size_t count = 0; (count = fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, count);
-  (void)pclose(pipe);
-  return family_in(text);
 }
 
 const char* name_of(MpiFamily family) {
@@ -71,7 +56,7 @@ std::optional<Launcher> find_launcher(MpiFamily wanted) {
   for (const char* const common : {"mpirun", "mpiexec"}) {
     const auto path = find_in_path(common);
     if (!path) continue;
-    const MpiFamily family = family_of_launcher(*path);
+    const MpiFamily family = family_in(output_of({*path, "--version"}));
     if (family == wanted || wanted == MpiFamily::Unknown) return Launcher{*path, family};
   }
   for (const char* const name : full_names) {

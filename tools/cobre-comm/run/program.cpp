@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -37,6 +39,24 @@ std::optional<std::string> find_in_path(const std::string& word) {
     if (is_executable(candidate)) return candidate;
   }
   return std::nullopt;
+}
+
+std::string shell_word(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string output_of(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += shell_word(word) + " ";
+  FILE* const pipe = popen((line + "2>&1 </dev/null").c_str(), "re");
+  if (pipe == nullptr) return "";
+  std::string text;
+  std::array<char, 512> part{};
+  for (std::size_t count = 0; (count = fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), count);
+  (void)pclose(pipe);
+  return text;
 }
 
 std::string find_program(const std::string& word) {

@@ -58,7 +58,7 @@ pid_t spawn(const RankStart& start, int reports) {
   (void)dup2(start.input, STDIN_FILENO);
   (void)dup2(start.output, STDOUT_FILENO);
   (void)dup2(start.errors, STDERR_FILENO);
-  if (start.inherited >= 0) (void)fcntl(start.inherited, F_SETFD, 0);
+  for (const int descriptor : start.inherited) (void)fcntl(descriptor, F_SETFD, 0);
   if (start.cpus) {
     (void)sched_setaffinity(0, sizeof(*start.cpus), reinterpret_cast<const cpu_set_t*>(start.cpus->data()));
   }

@@ -19,7 +19,7 @@ struct RankStart {
   int input = -1;                        // what the rank finds as its three streams
   int output = -1;
   int errors = -1;
-  int inherited = -1;  // one more descriptor that it gets, under the same number
+  std::vector<int> inherited;  // more descriptors that it gets, under the same numbers
   std::optional<comm::core::CpuMask> cpus;
   sigset_t signals{};  // the mask to run with
 };

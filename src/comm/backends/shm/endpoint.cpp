@@ -64,7 +64,6 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
   try_single_copy(agreement_.single_copy);
   const detail::OperationRecord telling{.operation = detail::Operation::Barrier};
   topology_.placements = topology::placements_of(exchange(telling, topology::placement_here()));
-  if (rank_ == 0) topology::warn_of_spanning(topology_);
   try_streaming();
   channel_.set_timeout(config.timeout);
   channel_.block_of(rank_).attached.store(channel_.sequence(), std::memory_order_release);  // pairs with Witness

@@ -43,7 +43,8 @@ Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.s
   } else {
     hosts_ = find_hosts(std::array{present(config)}, 0);
   }
-  topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job()};
+  topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job(), hosts_.placements};
+  if (rank_ == 0) topology::warn_of_spanning(topology_);
 }
 
 void Endpoint::meet(const TcpConfig& config) {

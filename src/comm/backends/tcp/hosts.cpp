@@ -9,6 +9,9 @@ namespace cobre::comm::tcp {
 
 Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
   Hosts hosts;
+  std::vector<topology::PlacementRecord> records;
+  for (const Member& member : members) records.push_back(member.placement);
+  hosts.placements = topology::placements_of(records);
   std::vector<Bytes32> known;
   std::vector<std::size_t> host_of;
   bool everyone_shares = true;

@@ -15,6 +15,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/keys.hpp"
 #include "comm/core/waiting_cpus.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -50,6 +51,7 @@ struct Member {
   std::uint32_t shares_memory = 0;
   core::CpuMask cpus{};
   std::uint64_t cpu_quota = 0;
+  topology::PlacementRecord placement;
 };
 
 enum class ReplyKind : std::uint32_t { Accepted = 1, Refused, Table, Go, Failed, Died };

@@ -45,6 +45,7 @@ Member present(const TcpConfig& config) {
 #endif
   member.cpus = core::allowed_cpus();
   member.cpu_quota = core::cpu_quota();
+  member.placement = topology::placement_here();
   return member;
 }
 
