@@ -23,7 +23,7 @@ struct ReduceArgs {
 inline namespace FERROMPI_VARIANT {
 
 /// The arguments of a reduction whose operation is a callable: the reduction becomes part of the datatype.
-inline void attach(ReduceArgs& args, const Reduction& reduction, bool large) {
+inline void reduce_by(ReduceArgs& args, const Reduction& reduction, bool large) {
   args.type = reduction.type();
   args.op = reduction.op();
   if (large) args.count = 1;
@@ -37,13 +37,13 @@ auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commute
   const auto unit = large ? args.count : 1;
   if constexpr (is_blocking<Form>) {
     CallableReduction<T, F&> reduction(datatype_of<T>(), unit, commutes, function);
-    attach(args, reduction, large);
+    reduce_by(args, reduction, large);
     form.template issue<Op>(args);
     reduction.rethrow();
   } else {
     using Reduction = CallableReduction<T, std::decay_t<F>>;
     auto reduction = std::make_unique<Reduction>(datatype_of<T>(), unit, commutes, std::forward<F>(function));
-    attach(args, *reduction, large);
+    reduce_by(args, *reduction, large);
     ensure(form.hold).reduction = std::move(reduction);
     return form.template issue<Op>(args);
   }
@@ -69,8 +69,8 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
 /// An element-by-element reduction: `Self` adds the MPI functions.
 template <class Self>
 struct ElementwiseReduction : CollectiveTraits {
-  static constexpr bool leaves_first_rank_alone = false;
   using Args = ReduceArgs;
+  static constexpr bool leaves_first_rank_alone = false;
   static constexpr unsigned buffers = 0b11;
   static constexpr std::size_t one_buffer_arity = 2;
 
@@ -87,7 +87,7 @@ struct ElementwiseReduction : CollectiveTraits {
   static constexpr bool is_one_unit(const Args& args) { return Self::counts_are_large(args); }
   static void shrink(Args& args, Hold& hold) {
     hold.reduction = std::make_unique<LargeReduction>(args.type, args.count, args.op);
-    attach(args, *hold.reduction, true);
+    reduce_by(args, *hold.reduction, true);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>
@@ -122,8 +122,12 @@ struct ElementwiseReduction : CollectiveTraits {
   /// One value in, one value out.
   template <Value T, class O>
   FERROMPI_INLINE static T run(const Blocking& form, const Group& group, const T& value, O&& op) {
-    T result;  // MPI writes it, but for a rank that nothing comes before
-    if constexpr (Self::leaves_first_rank_alone) result = T{};
+    T result;  // MPI writes it, but for members that do not travel, and on a rank that nothing comes before
+    if constexpr (Self::leaves_first_rank_alone) {
+      result = T{};
+    } else if constexpr (!has_predefined_type(cobre::comm::element_type_v<T>)) {
+      result = value;
+    }
     run(form, group, std::span<const T, 1>(&value, 1), std::span<T, 1>(&result, 1), std::forward<O>(op));
     return result;
   }
