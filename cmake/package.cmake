@@ -1,0 +1,63 @@
+# What is installed, and how others find it: CMake packages and pkg-config files, both relocatable.
+#
+# Two packages, each an install component of its own: `cobre-comm`, and `ferrompi`, which stands alone. Where the mpi
+# backend is on, the first brings the second.
+
+include(CMakePackageConfigHelpers)
+
+set(cobre_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake)
+set(cobre_pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# From the folder of the .pc files back to the prefix, wherever that is moved to.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${cobre_pkgconfig_folder}
+  OUTPUT_VARIABLE cobre_prefix_from_pkgconfig)
+
+# cobre_install_package(<package> <target> NAMESPACE <ns::> HEADERS <folders and files below include/>)
+function(cobre_install_package package target)
+  cmake_parse_arguments(arg "" "NAMESPACE" "HEADERS" ${ARGN})
+  set(folder ${cobre_cmake_folder}/${package})
+
+  # A library finds the other one beside itself.
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS ${target} EXPORT ${package}-targets COMPONENT ${package}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package})
+  install(EXPORT ${package}-targets NAMESPACE ${arg_NAMESPACE} DESTINATION ${folder} COMPONENT ${package})
+  foreach(header IN LISTS arg_HEADERS)
+    cmake_path(GET header PARENT_PATH parent)
+    if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/${header})
+      install(DIRECTORY include/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${parent} COMPONENT ${package}
+        FILES_MATCHING PATTERN "*.hpp")
+    else()
+      install(FILES include/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${parent} COMPONENT ${package})
+    endif()
+  endforeach()
+
+  configure_package_config_file(cmake/package/${package}-config.cmake.in ${PROJECT_BINARY_DIR}/${package}-config.cmake
+    INSTALL_DESTINATION ${folder} NO_SET_AND_CHECK_MACRO)
+  # Before 1.0 a minor version may break what compiled.
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/${package}-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}-config.cmake ${PROJECT_BINARY_DIR}/${package}-config-version.cmake
+    DESTINATION ${folder} COMPONENT ${package})
+
+  configure_file(cmake/package/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${cobre_pkgconfig_folder} COMPONENT ${package})
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package})
+endfunction()
+
+if(TARGET ferrompi)
+  # Applications call MPI themselves, through the templates of ferrompi: they need the same MPI that it was built with.
+  find_program(COBRE_COMM_MPI_WRAPPER ${MPI_CXX_COMPILER} REQUIRED)  # a preset gives its name, the package needs its path
+  mark_as_advanced(COBRE_COMM_MPI_WRAPPER)
+  list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND "-I" OUTPUT_VARIABLE cobre_mpi_cflags)
+  list(JOIN cobre_mpi_cflags " " cobre_mpi_cflags)
+  list(JOIN MPI_CXX_LIBRARIES " " cobre_mpi_libs)
+  cobre_install_package(ferrompi ferrompi NAMESPACE ferrompi:: HEADERS ferrompi cobre/comm/base)
+endif()
+
+set(cobre_pc_requires "")
+if(COBRE_COMM_HAS_MPI)
+  set(cobre_pc_requires "ferrompi = ${PROJECT_VERSION}")
+endif()
+cobre_install_package(cobre-comm cobre_comm NAMESPACE cobre:: HEADERS cobre)
+install(FILES ${PROJECT_BINARY_DIR}/include/cobre/comm/config.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre/comm COMPONENT cobre-comm)

@@ -2,43 +2,72 @@
 #
 #   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …])            a GoogleTest program, one CTest entry a test
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
+#
+# CONTRIBUTING.md says what the labels mean. A configuration that is about one kind of test builds no other: the programs
+# of the others are targets, but nobody asks for them.
+
+set(COBRE_COMM_TEST_LABELS "" CACHE STRING "Build only the tests that carry one of these labels; empty for all")
+
+function(cobre_test_is_wanted out)
+  set(wanted TRUE)
+  if(COBRE_COMM_TEST_LABELS)
+    set(common ${ARGN})
+    list(TRANSFORM COBRE_COMM_TEST_LABELS REPLACE "(.+)" "^\\1$" OUTPUT_VARIABLE patterns)
+    list(JOIN patterns "|" pattern)
+    list(FILTER common INCLUDE REGEX "${pattern}")
+    if(NOT common)
+      set(wanted FALSE)
+    endif()
+  endif()
+  set(${out} ${wanted} PARENT_SCOPE)
+endfunction()
 
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
+add_library(cobre_test_options INTERFACE)
+target_link_libraries(cobre_test_options INTERFACE cobre_compile_options GTest::gtest Threads::Threads)
+# What is tested is optimised; the tests need not be.
+target_compile_options(cobre_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
+
 # Built once and borrowed by all test programs: GoogleTest and the standard headers are most of what a test parses.
+# An executable like its borrowers, because position-independent code for a library is compiled differently.
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp CONTENT "int main() {}\n")
+add_executable(cobre_test_headers ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp)
+target_link_libraries(cobre_test_headers PRIVATE cobre_test_options)
+target_precompile_headers(cobre_test_headers PRIVATE
+  <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+
+if(COBRE_COMM_MPI AND COBRE_COMM_SANITIZE MATCHES "address")
+  set(cobre_test_extras ${PROJECT_SOURCE_DIR}/tests/sanitizers/mpi_leaks.cpp)
+endif()
+
 function(cobre_test_target name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} ${cobre_test_extras})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE cobre_compile_options ${arg_LIBRARIES} GTest::gtest Threads::Threads)
-  target_precompile_headers(${name} PRIVATE
-    <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+  target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
+  target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
 endfunction()
 
 function(cobre_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
-endfunction()
-
-# Launchers differ only in how they are told that ranks may outnumber cores and that root is welcome.
-function(cobre_mpi_launch_command out ranks)
-  set(flags)
-  if(NOT DEFINED COBRE_COMM_MPIEXEC_VERSION)
-    execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
-    string(REGEX REPLACE "\n.*" "" version "${version}")
-    set(COBRE_COMM_MPIEXEC_VERSION "${version}" CACHE INTERNAL "What the MPI launcher says of itself")
+  cobre_test_is_wanted(wanted ${arg_LABELS})
+  if(wanted)
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
-  if(COBRE_COMM_MPIEXEC_VERSION MATCHES "Open MPI|OpenRTE")
-    # Told to yield: a rank that waits shares its core with whatever else the machine is doing.
-    set(flags --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
-  endif()
-  set(${out} ${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
 endfunction()
 
 function(cobre_run_under_mpi test)
   cmake_parse_arguments(arg "" "NAME" "RANKS;LABELS;ARGS" ${ARGN})
+  cobre_test_is_wanted(wanted mpi ${arg_LABELS})
+  if(NOT wanted)
+    return()
+  endif()
+  set_target_properties(${test} PROPERTIES EXCLUDE_FROM_ALL OFF)  # also where its other tests are not wanted
   if(NOT arg_NAME)
     set(arg_NAME ${test})
   endif()
@@ -51,12 +80,15 @@ function(cobre_run_under_mpi test)
     else()
       set(processors ${ranks})
     endif()
-    set_tests_properties(${arg_NAME}.${ranks}_ranks PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120 PROCESSORS ${processors})
+    # Open MPI is told to yield: a rank that waits shares its core with whatever else the machine is doing.
+    set_tests_properties(${arg_NAME}.${ranks}_ranks PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120
+                         PROCESSORS ${processors} ENVIRONMENT OMPI_MCA_mpi_yield_when_idle=1)
   endforeach()
 endfunction()
 
 function(cobre_add_mpi_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
 endfunction()

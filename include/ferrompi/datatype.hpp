@@ -153,6 +153,7 @@ Field field_of(std::size_t offset) {
   static_assert(Datatype<Element>,
                 "a member of this struct is of a type that ferrompi does not know: describe it with "
                 "FERROMPI_DATATYPE first");
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): 1 where the member is no array
   return {offset, sizeof(Member) / sizeof(Element), datatype_of<Element>()};
 }
 

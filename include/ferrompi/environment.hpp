@@ -52,6 +52,8 @@ class [[nodiscard]] Mpi {
   /// What the library says of itself. Needs no running MPI.
   [[nodiscard]] static std::string library_version();
   [[nodiscard]] static bool is_initialized();
+  /// Between the two, as far as this library knows: a load and no call.
+  [[nodiscard]] static bool is_running() noexcept { return detail::mpi_is_up.load(std::memory_order_relaxed); }
   [[nodiscard]] static bool is_finalized();
 
  private:

@@ -26,17 +26,17 @@ class Error : public cobre::comm::Error {
 class MpiError : public Error {
  public:
   /// From a return code of MPI; asks the library for class and text.
-  MpiError(std::string operation, int code);
+  MpiError(const std::string& operation, int code);
   /// The same, saying more closely what failed, such as one request among many.
-  MpiError(std::string operation, int code, const std::string& context);
+  MpiError(const std::string& operation, int code, const std::string& context);
   /// Found before MPI was called.
-  MpiError(std::string operation, ErrorClass error_class, const std::string& message);
+  MpiError(const std::string& operation, ErrorClass error_class, const std::string& message);
 
   [[nodiscard]] ErrorClass error_class() const noexcept { return error_class_; }
   [[nodiscard]] int code() const noexcept { return code_; }
 
  private:
-  MpiError(std::string operation, ErrorClass error_class, int code, const std::string& message);
+  MpiError(const std::string& operation, ErrorClass error_class, int code, const std::string& message);
 
   ErrorClass error_class_;
   int code_;

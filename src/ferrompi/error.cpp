@@ -79,17 +79,17 @@ std::string mpi_text(const std::string& operation, ErrorClass error_class, int c
 Error::Error(std::string operation, const std::string& text)
     : cobre::comm::Error(text), operation_(std::move(operation)) {}
 
-MpiError::MpiError(std::string operation, ErrorClass error_class, int code, const std::string& message)
+MpiError::MpiError(const std::string& operation, ErrorClass error_class, int code, const std::string& message)
     : Error(operation, mpi_text(operation, error_class, code, message)), error_class_(error_class), code_(code) {}
 
-MpiError::MpiError(std::string operation, int code)
-    : MpiError(std::move(operation), class_of(code), code, message_of(code)) {}
+MpiError::MpiError(const std::string& operation, int code)
+    : MpiError(operation, class_of(code), code, message_of(code)) {}
 
-MpiError::MpiError(std::string operation, int code, const std::string& context)
-    : MpiError(std::move(operation), class_of(code), code, detail::text_of(context, ": ", message_of(code))) {}
+MpiError::MpiError(const std::string& operation, int code, const std::string& context)
+    : MpiError(operation, class_of(code), code, detail::text_of(context, ": ", message_of(code))) {}
 
-MpiError::MpiError(std::string operation, ErrorClass error_class, const std::string& message)
-    : MpiError(std::move(operation), error_class, to_mpi(error_class), message) {}
+MpiError::MpiError(const std::string& operation, ErrorClass error_class, const std::string& message)
+    : MpiError(operation, error_class, to_mpi(error_class), message) {}
 
 void detail::throw_mpi_error(const char* operation, int code) {
   throw MpiError(operation, code);

@@ -7,6 +7,8 @@
 #include <ferrompi/detail/exchange.hpp>
 #include <ferrompi/detail/with_layout.hpp>
 
+#include <array>
+
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
 
@@ -230,6 +232,20 @@ struct Allgatherv : VectorOperation {
   template <class Form, class T, class C, class D>
   FERROMPI_INLINE static auto gather(Form& form, const Group& group, void* single, std::size_t count,
                                      std::span<T> whole, const C& counts, const D& displs) {
+    if constexpr (ignores_a_single_displacement) {
+      if (group.size == 1) {
+        static constexpr std::array<integer_t<D>, 1> front{};
+        const bool moves = at(integers_of(counts), 0) != 0;
+        const auto place = moves ? static_cast<std::size_t>(at(integers_of(displs), 0)) : 0;
+        return gather_at(form, group, single, count, whole.subspan(place), counts, front);
+      }
+    }
+    return gather_at(form, group, single, count, whole, counts, displs);
+  }
+
+  template <class Form, class T, class C, class D>
+  FERROMPI_INLINE static auto gather_at(Form& form, const Group& group, void* single, std::size_t count,
+                                        std::span<T> whole, const C& counts, const D& displs) {
     const auto type = datatype_of<T>();
     if constexpr (needs_exchange<C, D>) {
       // Every rank knows all counts, so every rank decides alike.

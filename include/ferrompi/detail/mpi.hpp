@@ -134,4 +134,11 @@ inline constexpr bool scatters_in_place_wrongly = true;
 inline constexpr bool scatters_in_place_wrongly = false;
 #endif
 
+// MPICH 4.0.2 ignores the displacement in MPI_Allgatherv and MPI_Iallgatherv on a communicator of one rank.
+#if defined(MPICH_VERSION)
+inline constexpr bool ignores_a_single_displacement = true;
+#else
+inline constexpr bool ignores_a_single_displacement = false;
+#endif
+
 }  // namespace ferrompi::detail

@@ -81,6 +81,7 @@ template <class Op, bool InPlace, class... A>
 auto start(Nonblocking form, const Group& group, A&&... args) {
   constexpr unsigned buffers = InPlace ? 0b1 : Op::buffers;
   constexpr unsigned mask = owned_mask<buffers, A...>();
+  // NOLINTNEXTLINE(cppcoreguidelines-rvalue-reference-param-not-moved): the operation empties it
   const auto run = [&group](Nonblocking&& with, auto&&... rest) {
     if constexpr (InPlace) {
       return Op::run_inplace(with, group, std::forward<decltype(rest)>(rest)...);

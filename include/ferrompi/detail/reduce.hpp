@@ -29,6 +29,21 @@ inline void reduce_by(ReduceArgs& args, const Reduction& reduction, bool large) 
   if (large) args.count = 1;
 }
 
+/// What MPI moves elements by while a function of ours reduces them. That function copies whole elements, but where the
+/// type ends with its last member the library's own buffers do too, without the padding behind it.
+template <class T>
+MPI_Datatype whole_element_type() {
+  if constexpr (has_predefined_type(cobre::comm::element_type_v<T>) && !is_value_index<T>) {
+    return datatype_of<T>();
+  } else {
+    static const MPI_Datatype type = [] {
+      const Field fields[] = {{0, sizeof(T), MPI_BYTE}};
+      return make_struct_type(fields, sizeof(T));
+    }();
+    return type;
+  }
+}
+
 /// With a callable, which lives on the stack of a blocking call and in the request otherwise.
 template <class Op, class T, class Form, class F>
 auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commutes) {
@@ -36,13 +51,13 @@ auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commute
   const bool large = Op::is_one_unit(args);
   const auto unit = large ? args.count : 1;
   if constexpr (is_blocking<Form>) {
-    CallableReduction<T, F&> reduction(datatype_of<T>(), unit, commutes, function);
+    CallableReduction<T, F&> reduction(whole_element_type<T>(), unit, commutes, function);
     reduce_by(args, reduction, large);
     form.template issue<Op>(args);
     reduction.rethrow();
   } else {
     using Reduction = CallableReduction<T, std::decay_t<F>>;
-    auto reduction = std::make_unique<Reduction>(datatype_of<T>(), unit, commutes, std::forward<F>(function));
+    auto reduction = std::make_unique<Reduction>(whole_element_type<T>(), unit, commutes, std::forward<F>(function));
     reduce_by(args, *reduction, large);
     ensure(form.hold).reduction = std::move(reduction);
     return form.template issue<Op>(args);
@@ -55,7 +70,11 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
   require_reduction<O, T>();
   if constexpr (is_reduce_op<O>) {
     checks.defined<T>(op);
-    args.type = datatype_of<T>();
+    if constexpr (reduces_natively<T>) {
+      args.type = datatype_of<T>();
+    } else {
+      args.type = whole_element_type<T>();
+    }
     args.op = native_op<T>(op);
     args.native = reduces_natively<T>;
     return launch<Op>(form, args);

@@ -17,9 +17,9 @@ class AccumulateOp {
   constexpr AccumulateOp(ReduceOp op) noexcept : code_(static_cast<int>(op)) {}
 
   /// The target becomes the origin: an atomic store, or an atomic exchange when fetching.
-  static const AccumulateOp Replace;
+  static const AccumulateOp Replace;  // NOLINT(readability-identifier-naming): stands beside the ReduceOps
   /// The target stays: an atomic load when fetching.
-  static const AccumulateOp NoOp;
+  static const AccumulateOp NoOp;  // NOLINT(readability-identifier-naming)
 
   [[nodiscard]] constexpr bool is_reduction() const noexcept { return code_ >= 0; }
   /// Only for a reduction.

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -129,11 +128,15 @@ constexpr auto output(B&& buffer) {
   }
 }
 
-/// One value as a buffer of one element.
-template <class T>
-constexpr std::span<const T, 1> input_value(const T& value) {
-  require_comm_data<T>();
-  return std::span<const T, 1>(std::addressof(value), 1);
+/// Matrix classes offer data() and size() for blocks and strided views too, whose elements do not lie one behind the
+/// other. They tell by their strides; everything else is packed.
+template <class B>
+constexpr bool is_packed(const B& buffer) {
+  if constexpr (requires { buffer.innerStride(), buffer.outerStride(), buffer.innerSize(), buffer.outerSize(); }) {
+    return buffer.innerStride() == 1 && (buffer.outerSize() <= 1 || buffer.outerStride() == buffer.innerSize());
+  } else {
+    return true;
+  }
 }
 
 }  // namespace cobre::comm::detail

@@ -1,0 +1,135 @@
+// Any backend of this build, chosen at run time.
+#pragma once
+
+#include <cobre/comm/config.hpp>
+#include <cobre/comm/detail/choice.hpp>
+#include <cobre/comm/local.hpp>
+#ifdef COBRE_COMM_HAS_SHM
+#include <cobre/comm/shm.hpp>
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+#include <cobre/comm/tcp.hpp>
+#endif
+#ifdef COBRE_COMM_HAS_MPI
+#include <cobre/comm/mpi.hpp>
+#endif
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace cobre::comm {
+namespace detail {
+
+template <template <class...> class Template, template <class> class Map>
+using ForEachBackend = Template<Map<LocalBackend>
+#ifdef COBRE_COMM_HAS_SHM
+                                ,
+                                Map<ShmBackend>
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+                                ,
+                                Map<TcpBackend>
+#endif
+#ifdef COBRE_COMM_HAS_MPI
+                                ,
+                                Map<FerrompiBackend>
+#endif
+                                >;
+
+template <class T>
+struct RegionOf {
+  template <class Backend>
+  using type = typename Backend::template Region<T>;
+};
+
+}  // namespace detail
+
+/// A region of whichever backend made it.
+template <CommData T>
+class CommRegion {
+ public:
+  template <class R>
+  requires(!std::same_as<std::remove_cvref_t<R>, CommRegion>) explicit CommRegion(R&& region)
+      : region_(std::forward<R>(region)) {}
+
+  [[nodiscard]] std::size_t size() const {
+    return region_.visit([](const auto& region) { return region.size(); });
+  }
+  [[nodiscard]] std::span<const T> as_span() const& {
+    return region_.visit([](const auto& region) { return region.as_span(); });
+  }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
+  [[nodiscard]] std::span<T> as_mut_span() & {
+    return region_.visit([](auto& region) { return region.as_mut_span(); });
+  }
+  [[nodiscard]] std::span<T> as_partition_span() & {
+    return region_.visit([](auto& region) { return region.as_partition_span(); });
+  }
+  void fence() const {
+    region_.visit([](const auto& region) { region.fence(); });
+  }
+
+ private:
+  detail::ForEachBackend<detail::Choice, detail::RegionOf<T>::template type> region_;
+};
+
+/// Holds any backend that was compiled in and models all that they model, with one branch a call. Where that branch
+/// matters, `visit` gives the concrete type once and the calls inside are static.
+class CommBackend : public detail::Collectives<CommBackend> {
+ public:
+  template <CommData T>
+  using Region = CommRegion<T>;
+
+  template <class Backend>
+  requires(!std::same_as<std::remove_cvref_t<Backend>, CommBackend>) explicit CommBackend(Backend&& backend)
+      : backend_(std::forward<Backend>(backend)) {}
+
+  /// Calls `f` with the concrete backend.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return backend_.visit(std::forward<F>(f));
+  }
+
+  [[nodiscard]] std::size_t rank() const noexcept {
+    return visit([](const auto& backend) { return backend.rank(); });
+  }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return visit([](const auto& backend) { return backend.size(); });
+  }
+  [[noreturn]] void abort(int code) const {
+    visit([&](const auto& backend) { backend.abort(code); });
+    __builtin_unreachable();
+  }
+
+  template <CommData T>
+  [[nodiscard]] CommRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
+    return visit(
+        [&](const auto& backend) { return CommRegion<T>(backend.template create_shared_region<T>(count, options)); });
+  }
+  [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const {
+    return visit([](const auto& backend) { return backend.split_local(); });
+  }
+  [[nodiscard]] bool is_leader() const {
+    return visit([](const auto& backend) { return backend.is_leader(); });
+  }
+  [[nodiscard]] const ExecutionTopology& topology() const {
+    return visit([](const auto& backend) -> const ExecutionTopology& { return backend.topology(); });
+  }
+  [[nodiscard]] BackendKind kind() const { return topology().backend; }
+
+ private:
+  friend class detail::Collectives<CommBackend>;
+
+  template <class Call>
+  void execute(const detail::OperationRecord& record, const Call& call) const {
+    visit([&](const auto& backend) { backend.conduct(record, call); });
+  }
+
+  detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
+};
+
+static_assert(Communicator<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
+
+}  // namespace cobre::comm

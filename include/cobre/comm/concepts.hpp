@@ -1,0 +1,83 @@
+// What a backend promises, as concepts. Programs are written against these and against no backend.
+//
+// A template cannot be required for every T, so each concept is tried on three archetypes: a floating-point number, an
+// integer, and a struct that only moves.
+#pragma once
+
+#include <cobre/comm/base/element_type.hpp>
+#include <cobre/comm/base/reduce_op.hpp>
+#include <cobre/comm/detail/operation.hpp>
+#include <cobre/comm/local_communicator.hpp>
+#include <cobre/comm/region.hpp>
+#include <cobre/comm/topology.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace cobre::comm {
+namespace detail {
+
+struct StructArchetype {
+  double weight;
+  std::int32_t label;
+};
+
+struct CallableArchetype {
+  StructArchetype operator()(const StructArchetype& a, const StructArchetype&) const { return a; }
+};
+
+template <class C, class T>
+concept Moves = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value, std::size_t root,
+                         std::span<const std::size_t> counts) {
+  { comm.broadcast(buffer, root) } -> std::same_as<void>;
+  { comm.broadcast(value, root) } -> std::same_as<T>;
+  { comm.allgatherv(input, buffer, counts, counts) } -> std::same_as<void>;
+};
+
+template <class C, class T, class Op>
+concept Reduces = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value, Op op) {
+  { comm.allreduce(input, buffer, op) } -> std::same_as<void>;
+  { comm.allreduce(input, buffer, op, Reproducible::Yes) } -> std::same_as<void>;
+  { comm.allreduce(value, op) } -> std::same_as<T>;
+  { comm.allreduce_inplace(buffer, op) } -> std::same_as<void>;
+};
+
+template <class C, class T>
+concept ProvidesRegionsOf = requires(const C& comm, std::size_t count, RegionOptions options) {
+  { comm.template create_shared_region<T>(count) } -> SharedRegion<T>;
+  { comm.template create_shared_region<T>(count, options) } -> SharedRegion<T>;
+};
+
+}  // namespace detail
+
+/// A group of ranks that act together. Every call but rank(), size() and abort() is collective.
+template <class C>
+concept Communicator = std::move_constructible<C> && requires(const C& comm, int code) {
+  { comm.rank() }
+  noexcept->std::same_as<std::size_t>;
+  { comm.size() }
+  noexcept->std::same_as<std::size_t>;
+  { comm.barrier() } -> std::same_as<void>;
+  { comm.abort(code) } -> std::same_as<void>;
+} && detail::Moves<C, double> && detail::Moves<C, std::int32_t> && detail::Moves<C, detail::StructArchetype> &&
+    detail::Reduces<C, double, ReduceOp> && detail::Reduces<C, std::int32_t, ReduceOp> &&
+    detail::Reduces<C, detail::StructArchetype, detail::CallableArchetype>;
+
+/// Ranks of one node can share pages.
+template <class C>
+concept SharedMemoryProvider = detail::ProvidesRegionsOf<C, double> && detail::ProvidesRegionsOf<C, std::int32_t> &&
+    detail::ProvidesRegionsOf<C, detail::StructArchetype> && requires(const C& comm) {
+  { comm.split_local() } -> std::same_as<std::unique_ptr<LocalCommunicator>>;
+  { comm.is_leader() } -> std::same_as<bool>;
+};
+
+/// The backend knows which rank runs where.
+template <class C>
+concept TopologyProvider = requires(const C& comm) {
+  { comm.topology() } -> std::same_as<const ExecutionTopology&>;
+};
+
+}  // namespace cobre::comm

@@ -1,0 +1,229 @@
+// The collective interface of every backend, written once: types are checked, ranges become bytes and a tag, arguments
+// pass the one checker, and the call goes through one gate to the backend's compiled code.
+//
+// A backend derives from Collectives<Backend>, has rank() and size(), and implements
+//   execute(const OperationRecord&, const BarrierCall&)      … BroadcastCall, AllreduceCall, AllgathervCall
+// with the arguments already checked.
+#pragma once
+
+#include <cobre/comm/base/buffer.hpp>
+#include <cobre/comm/base/gathered.hpp>
+#include <cobre/comm/detail/fold.hpp>
+#include <cobre/comm/detail/operation.hpp>
+#include <cobre/comm/detail/preconditions.hpp>
+
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cobre::comm::detail {
+
+struct BarrierCall {};
+
+struct BroadcastCall {
+  void* buffer;
+  std::size_t bytes;
+  std::size_t root;
+};
+
+struct AllreduceCall {
+  const void* send;  // equal to recv where the operation is in place
+  void* recv;
+  std::size_t count;
+  std::size_t element_size;
+  ElementType type;
+  ReduceOp op;         // meaningless where there is a callable
+  const Fold* custom;  // the user's callable, or null
+  Reproducible reproducible;
+  // What the callable threw, once it did. A backend that finds it set after the operation is broken: the result is
+  // wrong on some ranks. The exception itself is rethrown above the gate.
+  const std::exception_ptr* thrown;
+
+  [[nodiscard]] bool in_place() const noexcept { return send == recv; }
+  [[nodiscard]] Fold fold() const noexcept { return custom != nullptr ? *custom : predefined_fold(op, type); }
+};
+
+struct AllgathervCall {
+  const void* send;
+  void* recv;
+  std::span<const std::size_t> counts;  // in elements, as the displacements
+  std::span<const std::size_t> displs;
+  std::size_t element_size;
+};
+
+template <class Backend>
+class Collectives {
+ public:
+  /// Collective. Returns once every rank has entered.
+  void barrier() const { conduct(OperationRecord{.operation = Operation::Barrier}, BarrierCall{}); }
+
+  /// Collective. Gives every rank the elements that `buffer` holds on `root`. All ranks pass the same length.
+  template <BufferLike Buffer>
+  void broadcast(Buffer&& buffer, std::size_t root) const {
+    check_packed(here("broadcast"), buffer);
+    const auto elements = output(std::forward<Buffer>(buffer));
+    check_root(here("broadcast"), root);
+    broadcast_elements(elements, root);
+  }
+
+  /// Collective. Returns what `root` passed; the argument of the other ranks does not matter.
+  template <class T>
+  requires(!BufferLike<T>) [[nodiscard]] T broadcast(const T& value, std::size_t root) const {
+    require_comm_data<T>();
+    check_root(here("broadcast"), root);
+    T result = value;
+    broadcast_elements(std::span<T, 1>(&result, 1), root);
+    return result;
+  }
+
+  /// Collective. Element by element, combines `send` over all ranks into `recv` on every rank.
+  /// `op` is a ReduceOp or an associative callable T x T -> T. `send` and `recv` do not overlap.
+  template <BufferLike Send, BufferLike Recv, class Op>
+  void allreduce(Send&& send, Recv&& recv, Op&& op, Reproducible reproducible = Reproducible::Default) const {
+    static_assert(lengths_may_agree<Send, Recv>, "allreduce: send and recv have different lengths");
+    const Where where = here("allreduce");
+    check_packed(where, send);
+    check_packed(where, recv);
+    const auto in = input(send);
+    const auto out = output(std::forward<Recv>(recv));
+    static_assert(
+        std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, typename decltype(out)::element_type>,
+        "allreduce: send and recv must have the same element type");
+    check_same_length(where, in.size(), out.size());
+    check_apart(where, in, out);
+    allreduce_elements(where, in.data(), out, op, reproducible);
+  }
+
+  /// Collective. The same on one value of each rank.
+  template <class T, class Op>
+  requires(!BufferLike<T>) [[nodiscard]] T
+      allreduce(const T& value, Op&& op, Reproducible reproducible = Reproducible::Default) const {
+    require_comm_data<T>();
+    T result{};
+    allreduce_elements(here("allreduce"), &value, std::span<T, 1>(&result, 1), op, reproducible);
+    return result;
+  }
+
+  /// Collective. As allreduce, with the result in the place of the argument.
+  template <BufferLike Buffer, class Op>
+  void allreduce_inplace(Buffer&& buffer, Op&& op, Reproducible reproducible = Reproducible::Default) const {
+    check_packed(here("allreduce_inplace"), buffer);
+    const auto elements = output(std::forward<Buffer>(buffer));
+    allreduce_elements(here("allreduce_inplace"), elements.data(), elements, op, reproducible);
+  }
+
+  /// Collective. Rank r's `send` appears at `recv[displs[r]…]` on every rank; what lies between is left alone.
+  /// Counts and displacements are in elements; `send` has counts[rank()] of them and does not overlap `recv`.
+  template <BufferLike Send, BufferLike Recv>
+  void allgatherv(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
+                  std::span<const std::size_t> displs) const {
+    const Where where = here("allgatherv");
+    check_packed(where, send);
+    check_packed(where, recv);
+    const auto in = input(send);
+    const auto out = output(std::forward<Recv>(recv));
+    using T = typename decltype(out)::element_type;
+    static_assert(std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, T>,
+                  "allgatherv: send and recv must have the same element type");
+    check_gathered_segments(where, in.size(), out.size(), counts, displs);
+    check_apart(where, in, out);
+    const OperationRecord record{.operation = Operation::Allgatherv,
+                                 .type = element_type_v<T>,
+                                 .element_size = sizeof(T),
+                                 .count = hash_counts(counts)};
+    conduct(record, AllgathervCall{in.data(), out.data(), counts, displs, sizeof(T)});
+  }
+
+  /// Collective. The same where no rank knows the other counts: works them out with one more exchange.
+  template <BufferLike Send>
+  [[nodiscard]] auto allgatherv(Send&& send) const {
+    const auto in = input(send);
+    using T = std::remove_const_t<typename decltype(in)::element_type>;
+    Gathered<T> result;
+    const std::size_t size = self().size();
+    const std::vector<std::size_t> ones(size, 1);
+    result.displs.resize(size);
+    for (std::size_t rank = 0; rank < size; ++rank) result.displs[rank] = rank;
+    result.counts.resize(size);
+    allgatherv(std::span<const std::size_t, 1>(std::array{in.size()}), result.counts, ones, result.displs);
+    std::size_t total = 0;
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      result.displs[rank] = total;
+      total += result.counts[rank];
+    }
+    result.values.resize(total);
+    allgatherv(in, result.values, result.counts, result.displs);
+    return result;
+  }
+
+  /// The gate: every collective of every backend passes here, its arguments checked. What watches operations hooks in
+  /// at this level (see <cobre/comm/observed.hpp>) and costs nothing where it is not used.
+  template <class Call>
+  void conduct(const OperationRecord& record, const Call& call) const {
+    self().execute(record, call);
+  }
+
+ protected:
+  ~Collectives() = default;
+  Collectives() = default;
+  Collectives(Collectives&&) = default;
+  Collectives& operator=(Collectives&&) = default;
+
+ private:
+  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
+  [[nodiscard]] Where here(std::string_view operation) const noexcept {
+    return {operation, self().rank(), self().size()};
+  }
+
+  template <class Buffer>
+  static void check_packed(Where where, const Buffer& buffer) {
+    if (!is_packed(buffer)) [[unlikely]]
+      throw_not_contiguous(where);
+  }
+
+  template <class T, std::size_t N>
+  void broadcast_elements(std::span<T, N> elements, std::size_t root) const {
+    const OperationRecord record{.operation = Operation::Broadcast,
+                                 .type = element_type_v<T>,
+                                 .element_size = sizeof(T),
+                                 .count = elements.size(),
+                                 .root = root};
+    conduct(record, BroadcastCall{elements.data(), elements.size_bytes(), root});
+  }
+
+  template <class T, std::size_t N, class Op>
+  void allreduce_elements(Where where, const T* send, std::span<T, N> recv, Op&& op, Reproducible reproducible) const {
+    OperationRecord record{.operation = Operation::Allreduce,
+                           .type = element_type_v<T>,
+                           .reproducible = static_cast<std::uint8_t>(reproducible),
+                           .element_size = sizeof(T),
+                           .count = recv.size()};
+    AllreduceCall call{send,       recv.data(), recv.size(),  sizeof(T), element_type_v<T>,
+                       ReduceOp{}, nullptr,     reproducible, nullptr};
+    if constexpr (std::is_same_v<std::remove_cvref_t<Op>, ReduceOp>) {
+      static_assert(Reducible<T>,
+                    "a ReduceOp works on numbers, bool, std::byte, enums, std::complex and ValueIndex: "
+                    "reduce any other type with a callable such as a lambda");
+      check_defined(where, op, element_type_v<T>);
+      record.reduction = static_cast<std::uint8_t>(op);
+      call.op = op;
+      conduct(record, call);
+    } else {
+      static_assert(ReductionCallable<Op, T>,
+                    "allreduce: op must be a ReduceOp or a callable that takes two elements and returns one");
+      CallableFold<T, std::remove_reference_t<Op>> combine(op);
+      const Fold fold = combine.fold();
+      record.reduction = callable_reduction;
+      call.custom = &fold;
+      call.thrown = &combine.error();
+      conduct(record, call);
+      if (combine.error()) std::rethrow_exception(combine.error());
+    }
+  }
+};
+
+}  // namespace cobre::comm::detail

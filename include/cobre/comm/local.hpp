@@ -1,0 +1,57 @@
+// The local backend: one rank. Every check of the other backends, and calls that the compiler removes.
+#pragma once
+
+#include <cobre/comm/concepts.hpp>
+#include <cobre/comm/detail/collectives.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+namespace cobre::comm {
+
+class LocalBackend : public detail::Collectives<LocalBackend> {
+ public:
+  template <CommData T>
+  using Region = HeapRegion<T>;
+
+  LocalBackend() = default;
+  LocalBackend(LocalBackend&&) = default;
+  LocalBackend& operator=(LocalBackend&&) = default;
+
+  [[nodiscard]] static constexpr std::size_t rank() noexcept { return 0; }
+  [[nodiscard]] static constexpr std::size_t size() noexcept { return 1; }
+
+  /// Ends the process with this exit code.
+  [[noreturn]] void abort(int code) const;
+
+  template <CommData T>
+  [[nodiscard]] HeapRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
+    return HeapRegion<T>({"create_shared_region", rank(), size()}, count, options);
+  }
+
+  [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
+  [[nodiscard]] static constexpr bool is_leader() noexcept { return true; }
+  [[nodiscard]] const ExecutionTopology& topology() const;
+
+ private:
+  friend class detail::Collectives<LocalBackend>;
+
+  void execute(const detail::OperationRecord&, const detail::BarrierCall&) const noexcept {}
+  void execute(const detail::OperationRecord&, const detail::BroadcastCall&) const noexcept {}
+
+  void execute(const detail::OperationRecord&, const detail::AllreduceCall& call) const noexcept {
+    if (!call.in_place() && call.count > 0) std::memcpy(call.recv, call.send, call.count * call.element_size);
+  }
+
+  void execute(const detail::OperationRecord&, const detail::AllgathervCall& call) const noexcept {
+    const std::size_t bytes = call.counts[0] * call.element_size;
+    if (bytes == 0) return;
+    std::memcpy(static_cast<std::byte*>(call.recv) + call.displs[0] * call.element_size, call.send, bytes);
+  }
+};
+
+static_assert(std::is_empty_v<LocalBackend>);
+static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
+
+}  // namespace cobre::comm

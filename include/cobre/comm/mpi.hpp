@@ -1,0 +1,140 @@
+// The mpi backend: the four collectives as one MPI call each, regions as MPI windows.
+#pragma once
+
+#include <cobre/comm/concepts.hpp>
+#include <cobre/comm/detail/blocks.hpp>
+#include <cobre/comm/detail/collectives.hpp>
+#include <ferrompi/communicator.hpp>
+#include <ferrompi/thread_level.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace cobre::comm {
+namespace detail {
+
+struct MpiState;
+class MpiRegionBlock;
+
+struct MpiStateDeleter {
+  void operator()(MpiState* state) const noexcept;
+};
+struct MpiRegionDeleter {
+  void operator()(MpiRegionBlock* block) const noexcept;
+};
+
+/// The bytes of a region, as this rank sees them.
+class MpiRegionHandle {
+ public:
+  MpiRegionHandle(const MpiState& state, std::size_t count, std::size_t element_size, const RegionOptions& options);
+
+  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] bool leads() const noexcept { return leads_; }
+  [[nodiscard]] std::size_t node_rank() const noexcept { return node_rank_; }
+  [[nodiscard]] std::size_t node_size() const noexcept { return node_size_; }
+  void fence() const;
+
+ private:
+  std::unique_ptr<MpiRegionBlock, MpiRegionDeleter> block_;
+  void* data_ = nullptr;
+  bool leads_ = false;
+  std::size_t node_rank_ = 0;
+  std::size_t node_size_ = 1;
+};
+
+}  // namespace detail
+
+/// Pages that the ranks of a node share through an MPI window. Destruction is collective over those ranks.
+template <CommData T>
+class FerrompiRegion {
+ public:
+  FerrompiRegion(const detail::MpiState& state, std::size_t count, const RegionOptions& options)
+      : handle_(state, count, sizeof(T), options), count_(count) {
+    static_assert(alignof(T) <= 64, "a window's memory is aligned to a cache line");
+    if constexpr (!std::is_trivially_default_constructible_v<T>) {
+      if (handle_.leads()) std::uninitialized_value_construct_n(static_cast<T*>(handle_.data()), count);
+      handle_.fence();
+    }
+  }
+  FerrompiRegion(FerrompiRegion&& other) noexcept
+      : handle_(std::move(other.handle_)), count_(std::exchange(other.count_, 0)) {}
+  FerrompiRegion& operator=(FerrompiRegion&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::span<const T> as_span() const& noexcept { return {static_cast<const T*>(handle_.data()), count_}; }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
+  /// All of it on the leader, nothing on the others.
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
+    return {static_cast<T*>(handle_.data()), handle_.leads() ? count_ : 0};
+  }
+  /// The part that this rank fills where all ranks of the node fill the region together.
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
+    const auto part = detail::block_of(count_, handle_.node_rank(), handle_.node_size());
+    return {static_cast<T*>(handle_.data()) + part.start, part.count};
+  }
+
+  /// Collective over the ranks that share the pages.
+  void fence() const { handle_.fence(); }
+
+ private:
+  detail::MpiRegionHandle handle_;
+  std::size_t count_;
+};
+
+class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
+ public:
+  template <CommData T>
+  using Region = FerrompiRegion<T>;
+
+  /// Collective over all processes. Starts MPI, or adopts one that runs. Throws InitializationFailed where the library
+  /// grants less than `required`, or where its world is not the one that the launcher announced.
+  static FerrompiBackend init(ferrompi::ThreadLevel required = ferrompi::ThreadLevel::Multiple);
+
+  /// Collective over `comm`, which is duplicated and otherwise left alone, its error handler included.
+  static FerrompiBackend init(MPI_Comm comm);
+  explicit FerrompiBackend(MPI_Comm comm) : FerrompiBackend(init(comm)) {}
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Ends every process of the job with this exit code.
+  [[noreturn]] void abort(int code) const;
+
+  /// Collective. All ranks get a region, or all throw AllocationFailed.
+  template <CommData T>
+  [[nodiscard]] FerrompiRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
+    return FerrompiRegion<T>(*state_, count, options);
+  }
+  /// Collective.
+  [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
+  [[nodiscard]] bool is_leader() const noexcept;
+  [[nodiscard]] const ExecutionTopology& topology() const noexcept;
+
+  /// The duplicate that the collectives run on.
+  [[nodiscard]] MPI_Comm native() const noexcept;
+
+ private:
+  friend class detail::Collectives<FerrompiBackend>;
+
+  explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
+
+  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+
+  std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;
+  std::size_t rank_ = 0;
+  std::size_t size_ = 1;
+};
+
+static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
+              TopologyProvider<FerrompiBackend>);
+
+}  // namespace cobre::comm

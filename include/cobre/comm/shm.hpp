@@ -1,0 +1,176 @@
+// The shm backend: the ranks of one machine, without MPI. Ranks are processes, or threads of one process that each
+// attach with a rank of their own.
+#pragma once
+
+#include <cobre/comm/concepts.hpp>
+#include <cobre/comm/detail/collectives.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace cobre::comm {
+namespace shm {
+
+class Endpoint;
+
+/// One mapping of shared pages, as this rank sees it.
+class RegionBlock {
+ public:
+  RegionBlock(std::shared_ptr<Endpoint> endpoint, std::size_t count, std::size_t element_size,
+              const RegionOptions& options);
+  RegionBlock(RegionBlock&& other) noexcept;
+  RegionBlock& operator=(RegionBlock&& other) noexcept;
+  ~RegionBlock();
+
+  [[nodiscard]] const void* readable() const noexcept { return readable_; }
+  [[nodiscard]] void* writable() const noexcept { return writable_; }
+  [[nodiscard]] bool leader() const noexcept { return rank_ == 0; }
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t ranks() const noexcept { return ranks_; }
+  void fence() const;
+
+ private:
+  std::shared_ptr<Endpoint> endpoint_;  // null once moved from
+  std::uint64_t serial_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t rank_ = 0;
+  std::size_t ranks_ = 1;
+  const void* readable_ = nullptr;
+  void* writable_ = nullptr;
+};
+
+}  // namespace shm
+
+/// Whether ranks may copy straight between each other's private memory (process_vm_readv), which is tried out at
+/// start-up; where it does not work, or is off, everything goes through shared buffers.
+enum class SingleCopy : std::uint8_t { Auto, Off };
+
+/// Where one algorithm gives way to the next. The values of rank 0 hold for the whole group; what is unset is chosen by
+/// the number of ranks. Every choice gives the same bits.
+struct ShmTuning {
+  std::optional<std::size_t> one_shot_bytes;  // up to here every rank folds everything itself
+  std::optional<std::size_t> exposed_bytes;   // from here on buffers are read where they lie, if possible
+  std::optional<std::size_t> piece_bytes;     // large messages advance by this much
+};
+
+struct ShmConfig {
+  std::string name;  // of the group: any short text that all its ranks know, and no other job of this user uses
+  std::size_t rank = 0;
+  std::size_t size = 1;
+
+  std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come
+  std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever
+  std::chrono::milliseconds warn_after{10000};       // a rank that waits this long says for whom, then at doubled times
+  std::size_t segment_bytes = std::size_t{64} << 20;  // the most that the group's buffers may take, all ranks together
+  SingleCopy single_copy = SingleCopy::Auto;
+  bool widen_ptrace = false;  // let every process of this user read this one (PR_SET_PTRACER), where Yama forbids it
+  ShmTuning tuning;
+
+  /// COBRE_SHM_NAME, COBRE_SHM_RANK, COBRE_SHM_SIZE and COBRE_COMM_TIMEOUT_SECS.
+  [[nodiscard]] static ShmConfig from_environment();
+};
+
+/// Shared pages of T. Rank 0 leads: it fills, all fence, all read.
+template <CommData T>
+class ShmRegion {
+ public:
+  ShmRegion(shm::RegionBlock block, std::size_t count) : block_(std::move(block)), count_(count) {
+    // Fresh pages are zero bytes already; only a type whose default is something else needs to be written.
+    if constexpr (!std::is_trivially_default_constructible_v<T>) {
+      if (block_.leader()) std::uninitialized_value_construct_n(static_cast<T*>(block_.writable()), count_);
+      block_.fence();
+    }
+  }
+  ShmRegion(ShmRegion&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
+  ShmRegion& operator=(ShmRegion&& other) noexcept {
+    block_ = std::move(other.block_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::span<const T> as_span() const& noexcept {
+    return {static_cast<const T*>(block_.readable()), count_};
+  }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
+
+  /// The whole region on the leader, nothing on the others.
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
+    if (!block_.leader()) return {};
+    return {static_cast<T*>(block_.writable()), count_};
+  }
+
+  /// The part that this rank fills where all ranks fill the region together: equal parts in rank order, the first ones
+  /// longer by an element where the ranks do not divide the count.
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
+    const std::size_t share = count_ / block_.ranks();
+    const std::size_t longer = count_ % block_.ranks();
+    const std::size_t begin = block_.rank() * share + (block_.rank() < longer ? block_.rank() : longer);
+    return {static_cast<T*>(block_.writable()) + begin, share + (block_.rank() < longer ? 1 : 0)};
+  }
+
+  /// Collective. What any rank wrote before it is seen by every rank after it.
+  void fence() const { block_.fence(); }
+
+ private:
+  shm::RegionBlock block_;
+  std::size_t count_;
+};
+
+class ShmBackend : public detail::Collectives<ShmBackend> {
+ public:
+  template <CommData T>
+  using Region = ShmRegion<T>;
+
+  /// Collective over the ranks that the configuration names. They may come in any order.
+  [[nodiscard]] static ShmBackend attach(const ShmConfig& config);
+
+  ShmBackend(ShmBackend&& other) noexcept;
+  ShmBackend& operator=(ShmBackend&& other) noexcept;
+  ~ShmBackend();
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Ends every rank: this one with the exit code, the others by signal.
+  [[noreturn]] void abort(int code) const;
+
+  /// Collective. The same count and options on every rank.
+  template <CommData T>
+  [[nodiscard]] ShmRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
+    return ShmRegion<T>(shm::RegionBlock(endpoint_, count, sizeof(T), options), count);
+  }
+
+  /// Collective. All ranks of this backend share one node; the result may be used beside this communicator, and longer.
+  [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
+  [[nodiscard]] bool is_leader() const noexcept { return rank_ == 0; }
+  [[nodiscard]] const ExecutionTopology& topology() const;
+
+  /// Whether large messages go straight between private buffers.
+  [[nodiscard]] bool uses_single_copy() const;
+
+ private:
+  friend class detail::Collectives<ShmBackend>;
+
+  explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
+
+  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+
+  std::shared_ptr<shm::Endpoint> endpoint_;  // regions hold it too; null once moved from
+  std::size_t rank_ = 0;
+  std::size_t size_ = 1;
+};
+
+static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
+
+}  // namespace cobre::comm

@@ -1,0 +1,142 @@
+#include <cobre/comm/mpi.hpp>
+#include <ferrompi/topology.hpp>
+
+#include <cstdlib>
+
+#include "comm/backends/mpi/errors.hpp"
+#include "comm/backends/mpi/session.hpp"
+#include "comm/backends/mpi/state.hpp"
+#include "comm/core/environment.hpp"
+
+namespace cobre::comm {
+namespace {
+
+using StatePtr = std::unique_ptr<detail::MpiState, detail::MpiStateDeleter>;
+
+class NodeRanks final : public LocalCommunicator {
+ public:
+  NodeRanks(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator node)
+      : mpi_(std::move(mpi)), node_(std::move(node)) {}
+
+  [[nodiscard]] std::size_t rank() const noexcept override { return static_cast<std::size_t>(node_.rank()); }
+  [[nodiscard]] std::size_t size() const noexcept override { return static_cast<std::size_t>(node_.size()); }
+  void barrier() const override {
+    try {
+      node_.barrier();
+    } catch (const ferrompi::Error& error) {
+      mpi::throw_counterpart({{"barrier", rank(), size()}}, error);
+    }
+  }
+
+ private:
+  std::shared_ptr<ferrompi::Mpi> mpi_;  // declared first: outlives the communicator
+  ferrompi::Communicator node_;
+};
+
+// "Open MPI v4.1.4, package: …" and MPICH's page of configure options are both more than a topology needs.
+std::string short_library_version(const std::string& full) {
+  std::string line = full.substr(0, full.find_first_of("\n,"));
+  constexpr std::string_view mpich = "MPICH Version:";
+  if (!line.starts_with(mpich)) return line;
+  const auto version = line.find_first_not_of(" \t", mpich.size());
+  return "MPICH " + (version == std::string::npos ? "" : line.substr(version));
+}
+
+ExecutionTopology topology_of(const ferrompi::Communicator& world) {
+  const auto found = world.topology();
+  ExecutionTopology topology;
+  topology.backend = BackendKind::Mpi;
+  topology.world_size = static_cast<std::size_t>(world.size());
+  for (const auto& host : found.hosts()) {
+    topology.hosts.push_back({host.hostname, {host.ranks.begin(), host.ranks.end()}});
+  }
+  topology.mpi = {short_library_version(found.library_version()), found.standard_version(),
+                  to_string(found.thread_level())};
+  if (const auto& job = found.slurm()) {
+    topology.slurm = {job->job_id, job->node_list, std::nullopt};
+    if (job->cpus_per_task) topology.slurm->cpus_per_task = static_cast<unsigned>(*job->cpus_per_task);
+  }
+  return topology;
+}
+
+std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
+  const core::EnvironmentReader environment("mpi");
+  if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
+  std::optional<std::chrono::seconds> timeout;
+  const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
+  if (seconds > 0) timeout = std::chrono::seconds(seconds);
+  return std::make_unique<mpi::CollectiveChecker>(world, timeout);
+}
+
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
+  auto world = comm.duplicate();
+  auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
+  auto topology = topology_of(world);
+  auto checker = checker_from_environment(world);
+  return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
+                                       .world = std::move(world),
+                                       .node = std::move(node),
+                                       .topology = std::move(topology),
+                                       .broken = {},
+                                       .scratch = {},
+                                       .checker = std::move(checker)});
+}
+
+template <class Make>
+auto translated(Make&& make) {
+  try {
+    return make();
+  } catch (const ferrompi::Error& error) {
+    std::throw_with_nested(InitializationFailed("mpi", error.what()));
+  }
+}
+
+}  // namespace
+
+void detail::MpiStateDeleter::operator()(MpiState* state) const noexcept {
+  delete state;
+}
+
+FerrompiBackend::FerrompiBackend(StatePtr state)
+    : state_(std::move(state)),
+      rank_(static_cast<std::size_t>(state_->world.rank())),
+      size_(static_cast<std::size_t>(state_->world.size())) {}
+
+FerrompiBackend FerrompiBackend::init(ferrompi::ThreadLevel required) {
+  auto running = mpi::share_mpi(required);
+  return translated([&] {
+    const auto world = running->world();
+    mpi::require_announced_size(world.size());
+    return FerrompiBackend(make_state(running, world));
+  });
+}
+
+FerrompiBackend FerrompiBackend::init(MPI_Comm comm) {
+  return translated([&] { return FerrompiBackend(make_state(nullptr, ferrompi::Communicator::borrow(comm))); });
+}
+
+void FerrompiBackend::abort(int code) const {
+  state_->world.abort(code);
+}
+
+std::unique_ptr<LocalCommunicator> FerrompiBackend::split_local() const {
+  try {
+    return std::make_unique<NodeRanks>(state_->mpi, state_->node->duplicate());
+  } catch (const ferrompi::Error& error) {
+    mpi::throw_counterpart({state_->where("split_local")}, error);
+  }
+}
+
+bool FerrompiBackend::is_leader() const noexcept {
+  return state_->node->rank() == 0;
+}
+
+const ExecutionTopology& FerrompiBackend::topology() const noexcept {
+  return state_->topology;
+}
+
+MPI_Comm FerrompiBackend::native() const noexcept {
+  return state_->world.native();
+}
+
+}  // namespace cobre::comm

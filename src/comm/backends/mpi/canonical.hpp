@@ -1,0 +1,16 @@
+// The canonical reduction over MPI.
+#pragma once
+
+#include <cobre/comm/detail/collectives.hpp>
+
+namespace cobre::comm::detail {
+struct MpiState;
+}
+
+namespace cobre::comm::mpi {
+
+/// The bits that shm and tcp give, whatever the MPI library would do: MPI only moves the contributions, and the fold
+/// of layer 2 combines them.
+void canonical_allreduce(const detail::MpiState& state, const detail::AllreduceCall& call);
+
+}  // namespace cobre::comm::mpi

@@ -1,0 +1,77 @@
+#include "comm/backends/mpi/checker.hpp"
+
+#include <cobre/comm/errors.hpp>
+#include <ferrompi/request.hpp>
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "comm/core/describe_operation.hpp"
+#include "comm/core/text.hpp"
+#include "comm/core/warnings.hpp"
+
+namespace cobre::comm::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr int record_tag = 1;
+
+auto bytes_of(detail::OperationRecord& record) {
+  return std::as_writable_bytes(std::span(&record, 1));
+}
+
+}  // namespace
+
+CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::optional<std::chrono::seconds> timeout)
+    : comm_(world.duplicate()), timeout_(timeout), records_(static_cast<std::size_t>(world.size())) {}
+
+void CollectiveChecker::compare(detail::OperationRecord record) {
+  record.sequence = sequence_++;
+  const auto rank = static_cast<std::size_t>(comm_.rank());
+  records_[rank] = record;
+  wait_for_all(record);
+  core::require_agreement({to_string(record.operation), rank, records_.size()}, records_);
+}
+
+void CollectiveChecker::wait_for_all(const detail::OperationRecord& record) {
+  const auto rank = static_cast<std::size_t>(comm_.rank());
+  std::vector<ferrompi::Request> sends;
+  std::vector<ferrompi::Request> receives;
+  std::vector<std::size_t> missing;
+  for (std::size_t peer = 0; peer < records_.size(); ++peer) {
+    if (peer == rank) continue;
+    receives.push_back(comm_.irecv(bytes_of(records_[peer]), static_cast<int>(peer), record_tag));
+    sends.push_back(comm_.isend(bytes_of(records_[rank]), static_cast<int>(peer), record_tag));
+    missing.push_back(peer);
+  }
+  const auto begin = Clock::now();
+  auto next_warning = begin + 10s;
+  auto interval = 10s;
+  while (!missing.empty()) {
+    for (std::size_t i = receives.size(); i-- > 0;) {
+      if (!receives[i].test()) continue;
+      receives.erase(receives.begin() + static_cast<std::ptrdiff_t>(i));
+      missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    const auto now = Clock::now();
+    if (missing.empty()) break;
+    if (timeout_ && now - begin > *timeout_) {
+      throw TimedOut({to_string(record.operation), rank, records_.size()},
+                     std::chrono::duration<double>(now - begin).count(), missing);
+    }
+    if (now > next_warning) {
+      core::warn(fmt::format("rank {} of {} has been in {} for {:.0f} s; missing: {}", rank, records_.size(),
+                             core::describe(record), std::chrono::duration<double>(now - begin).count(),
+                             core::rank_list(missing)));
+      interval *= 2;
+      next_warning = now + interval;
+    }
+    if (now - begin > 1ms) std::this_thread::sleep_for(50us);
+  }
+  for (auto& send : sends) send.wait();
+}
+
+}  // namespace cobre::comm::mpi

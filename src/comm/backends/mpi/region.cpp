@@ -1,0 +1,120 @@
+// Regions: the leader's segment of a shared window, which the other ranks of the node map with none of their own.
+
+#include <cobre/comm/mpi.hpp>
+#include <ferrompi/communicator.hpp>
+#include <ferrompi/window.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "comm/backends/mpi/errors.hpp"
+#include "comm/backends/mpi/state.hpp"
+#include "comm/core/memory_limits.hpp"
+#include "comm/core/page_placement.hpp"
+
+namespace cobre::comm::detail {
+
+class MpiRegionBlock {
+ public:
+  MpiRegionBlock(const MpiState& state, ferrompi::SharedWindow<std::byte> window)
+      : mpi_(state.mpi), node_(state.node), window_(std::move(window)) {}
+
+  [[nodiscard]] ferrompi::SharedWindow<std::byte>& window() noexcept { return window_; }
+  [[nodiscard]] const ferrompi::Communicator& node() const noexcept { return *node_; }
+
+ private:
+  // The window goes before the communicator that it was made on, and MPI last.
+  std::shared_ptr<ferrompi::Mpi> mpi_;
+  std::shared_ptr<ferrompi::Communicator> node_;
+  ferrompi::SharedWindow<std::byte> window_;
+};
+
+void MpiRegionDeleter::operator()(MpiRegionBlock* block) const noexcept {
+  delete block;
+}
+
+namespace {
+
+constexpr std::size_t any_process_can_address = std::numeric_limits<std::ptrdiff_t>::max();
+
+/// What the ranks of all nodes say of one step, as the largest value of each.
+struct Agreement {
+  std::size_t failed_bytes = 0;  // more than 0 where somebody cannot go on
+  std::size_t count = 0;
+  std::size_t inverted_count = 0;  // its maximum is the minimum of the counts
+};
+
+Agreement agree(const MpiState& state, std::size_t failed_bytes, std::size_t count) {
+  std::array<std::size_t, 3> values{failed_bytes, count, ~count};
+  state.world.allreduce_inplace(values, ReduceOp::Max);
+  return {values[0], values[1], values[2]};
+}
+
+// A follower that believed in a longer region than the leader made would read beyond its end.
+void require_same_count(const Where& where, std::size_t count, const Agreement& agreed) {
+  if (agreed.count == count && agreed.inverted_count == ~count) return;
+  throw CollectiveMismatch(
+      where, "count", {where.rank},
+      fmt::format("this rank asks for {} elements, others for {} to {}", count, ~agreed.inverted_count, agreed.count));
+}
+
+}  // namespace
+
+MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::size_t element_size,
+                                 const RegionOptions& options)
+    : leads_(state.node->rank() == 0),
+      node_rank_(static_cast<std::size_t>(state.node->rank())),
+      node_size_(static_cast<std::size_t>(state.node->size())) {
+  const Where where = state.where("create_shared_region");
+  if (!state.broken.empty()) throw InvalidCommunicator(where, state.broken);
+  const bool addressable = count <= any_process_can_address / element_size;
+  const std::size_t bytes = addressable ? count * element_size : std::numeric_limits<std::size_t>::max();
+  std::size_t failed = 0;
+  std::string reason = "it could not be had on another rank";
+  const auto require_all = [&] {
+    const auto agreed = agree(state, failed, count);
+    require_same_count(where, count, agreed);
+    if (agreed.failed_bytes > 0) throw AllocationFailed(where, bytes, reason);
+  };
+  try {
+    if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
+      failed = bytes;
+      reason = fmt::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
+    }
+    require_all();
+    std::optional<ferrompi::SharedWindow<std::byte>> window;
+    try {
+      window.emplace(ferrompi::SharedWindow<std::byte>::allocate(*state.node, leads_ ? bytes : 0));
+    } catch (const ferrompi::Error& error) {
+      failed = bytes;
+      reason = error.what();
+    }
+    require_all();
+
+    block_.reset(new MpiRegionBlock(state, std::move(*window)));
+    data_ = block_->window().remote(0).data();
+    if (leads_ && bytes > 0) {
+      core::place_pages(data_, bytes, options);
+      std::memset(data_, 0, bytes);
+    }
+    block_->window().fence();
+  } catch (const ferrompi::Error& error) {
+    mpi::throw_counterpart({where, 0, count, bytes}, error);
+  }
+}
+
+void MpiRegionHandle::fence() const {
+  if (!block_) return;
+  try {
+    block_->window().fence();
+  } catch (const ferrompi::Error& error) {
+    mpi::throw_counterpart({{"fence", node_rank_, node_size_}}, error);
+  }
+}
+
+}  // namespace cobre::comm::detail

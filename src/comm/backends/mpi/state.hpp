@@ -1,0 +1,47 @@
+// What one mpi communicator owns.
+#pragma once
+
+#include <cobre/comm/detail/operation.hpp>
+#include <cobre/comm/topology.hpp>
+#include <ferrompi/communicator.hpp>
+#include <ferrompi/environment.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/backends/mpi/checker.hpp"
+
+namespace cobre::comm::detail {
+
+/// Grows to what the operations of this communicator need and is kept, so that a repeated one allocates nothing.
+struct MpiScratch {
+  std::vector<std::byte> gathered;
+  std::vector<std::byte> reduced;
+  std::vector<const void*> sources;
+  std::vector<std::size_t> counts;
+  std::vector<std::size_t> displs;
+  std::vector<std::size_t> part_counts;
+  std::vector<std::size_t> part_displs;
+};
+
+struct MpiState {
+  // In order of construction: whatever is declared later goes first, and MPI itself last.
+  std::shared_ptr<ferrompi::Mpi> mpi;  // null where the caller runs MPI
+  ferrompi::Communicator world;
+  std::shared_ptr<ferrompi::Communicator> node;  // shared with regions, which may outlive the backend
+  ExecutionTopology topology;
+
+  // One operation at a time: these are written by the operation that runs.
+  mutable std::string broken;  // why, once an operation failed
+  mutable MpiScratch scratch;
+  std::unique_ptr<mpi::CollectiveChecker> checker;  // null unless COBRE_COMM_CHECK=1
+
+  [[nodiscard]] Where where(std::string_view operation) const noexcept {
+    return {operation, static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())};
+  }
+};
+
+}  // namespace cobre::comm::detail

@@ -1,0 +1,244 @@
+// Allreduce. Every element is folded from all ranks' values at once, along the canonical tree, whatever the algorithm:
+// so all of them give the same bits.
+//
+//   bytes                     algorithm       steps
+//   up to inline_bytes        inline          1: the values travel in the posts, everyone folds all
+//   up to one_shot_bytes      one-shot        1: everyone shows its values in its ring, everyone folds all
+//   up to exposed_bytes       two-shot        2: everyone folds its slice, shows the result, takes the others' slices
+//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be
+//   reached
+//                             through rings   two-shot through the rings, block by block, where not
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "comm/backends/shm/gather_rings.hpp"
+#include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/scratch.hpp"
+#include "comm/backends/shm/slices.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+const std::byte* bytes_of(const void* buffer, std::size_t element, std::size_t element_size) {
+  return static_cast<const std::byte*>(buffer) + element * element_size;
+}
+std::byte* bytes_of(void* buffer, std::size_t element, std::size_t element_size) {
+  return static_cast<std::byte*>(buffer) + element * element_size;
+}
+
+// Unwinds out of the algorithm: a result that the user's callable did not finish must not be shown to others.
+struct ReductionThrew {};
+
+}  // namespace
+
+void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count) {
+  if (count > 0) call.fold().apply(into, sources_.data(), size_, count);
+  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
+    channel_.finish_because_reduction_threw();
+    throw ReductionThrew{};
+  }
+}
+
+void Endpoint::allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
+  perform(record, [&] {
+    const std::size_t bytes = call.count * call.element_size;
+    try {
+      if (bytes <= inline_bytes) return reduce_inline(call);
+      if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
+      const std::size_t share = agreement_.ring_bytes / (2 * (size_ + 1));
+      if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
+      if (bytes < agreement_.exposed_bytes && 2 * bytes <= agreement_.ring_bytes / 2) return reduce_two_shot(call);
+      const Reading reading(channel_, peers_);
+      expose(call.send, call.recv, bytes, bytes);
+      const auto& all = exposures();
+      const bool reached = std::ranges::all_of(all, [&](const Exposure& exposure) {
+        return reachable(exposure.send_place()) && reachable(exposure.recv_place());
+      });
+      return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
+    } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
+      // The exception itself waits in the call and is rethrown above.
+    }
+  });
+}
+
+void Endpoint::reduce_inline(const detail::AllreduceCall& call) {
+  channel_.publish(channel_.open_post(), call.send, call.count * call.element_size);
+  channel_.await_posts();
+  for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = channel_.post_of(rank).payload.data();
+  sources_[rank_] = call.send;
+  fold(call, call.recv, call.count);
+}
+
+void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
+  const std::size_t bytes = call.count * call.element_size;
+  std::byte* const shown = room_to_show(bytes);
+  std::memcpy(shown, call.send, bytes);
+  post(ring_.offset_of(shown));
+  channel_.await_posts();
+  for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = shown_by(rank, payload_of<Word>(rank), bytes);
+  sources_[rank_] = call.send;
+  fold(call, call.recv, call.count);
+}
+
+void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
+  const Slices slices(call.count, size_);
+  const std::size_t element = call.element_size;
+  const std::size_t bytes = call.count * element;
+  const std::size_t result_at = (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  const std::size_t begin = slices.begin(rank_);
+  const std::size_t end = slices.begin(rank_ + 1);
+
+  std::byte* const shown = room_to_show(result_at + slices.longest() * element);
+  // What the others fold; nobody reads this rank's own slice here.
+  std::memcpy(shown, call.send, begin * element);
+  std::memcpy(bytes_of(shown, end, element), bytes_of(call.send, end, element), bytes - end * element);
+  post(ring_.offset_of(shown));
+  channel_.await_posts();
+
+  const std::size_t extent = result_at + slices.longest() * element;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    sources_[rank] = shown_by(rank, payload_of<Word>(rank), extent) + begin * element;
+  }
+  sources_[rank_] = bytes_of(call.send, begin, element);
+  fold(call, shown + result_at, end - begin);
+  channel_.publish_filled(1);
+  std::memcpy(bytes_of(call.recv, begin, element), shown + result_at, (end - begin) * element);
+  for (std::size_t step = 1; step < size_; ++step) {
+    const std::size_t rank = channel_.peer(step);
+    channel_.await_filled(rank, 1);
+    const std::byte* const result = shown_by(rank, payload_of<Word>(rank), extent) + result_at;
+    std::memcpy(bytes_of(call.recv, slices.begin(rank), element), result, slices.length(rank) * element);
+  }
+  channel_.take_steps(1);
+}
+
+// Each rank folds its slice straight into its own recv; the others fetch it from there. In place it works too: a rank's
+// slice of send is read by nobody else, and the other slices of recv are written only after their owner has read them.
+void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, const std::vector<Exposure>& all) {
+  const Slices slices(call.count, size_);
+  const std::size_t element = call.element_size;
+  const std::size_t piece = std::max<std::size_t>(1, agreement_.piece_bytes / element);
+  const std::size_t pieces = (slices.longest() + piece - 1) / piece;
+  const auto length_of = [&](std::size_t rank, std::size_t index) {
+    const std::size_t length = slices.length(rank);
+    return index * piece < length ? std::min(piece, length - index * piece) : 0;
+  };
+  const auto fold_piece = [&](std::size_t index) {
+    const std::size_t begin = slices.begin(rank_) + index * piece;
+    const std::size_t count = length_of(rank_, index);
+    if (count > 0) {
+      for (std::size_t step = 1; step < size_; ++step) {
+        const std::size_t rank = channel_.peer(step);
+        sources_[rank] =
+            reach_.view(rank, all[rank].send_place(), begin * element, count * element, (*scratch_)[step - 1]);
+      }
+      sources_[rank_] = bytes_of(call.send, begin, element);
+      fold(call, bytes_of(call.recv, begin, element), count);
+    }
+    channel_.publish_filled(index + 1);
+  };
+  const auto fetch_piece = [&](std::size_t index) {
+    for (std::size_t step = 1; step < size_; ++step) {
+      const std::size_t rank = channel_.peer(step);
+      const std::size_t count = length_of(rank, index);
+      if (count == 0) continue;
+      channel_.await_filled(rank, index + 1);
+      const std::size_t begin = slices.begin(rank) + index * piece;
+      reach_.fetch(rank, all[rank].recv_place(), begin * element, bytes_of(call.recv, begin, element), count * element);
+    }
+  };
+  // One piece behind, so that nobody waits for a peer that is merely half a piece slower.
+  for (std::size_t index = 0; index < pieces; ++index) {
+    fold_piece(index);
+    if (index > 0) fetch_piece(index - 1);
+  }
+  fetch_piece(pieces - 1);
+  // The buffers belong to the others until all have fetched.
+  channel_.publish_drained(pieces);
+  for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), pieces);
+  channel_.take_steps(pieces);
+}
+
+// Block by block: everyone shows its values of block b + 1, folds its slice of block b, shows that, and takes the other
+// slices of block b. Each of the two kinds of buffers exists twice.
+//   Values of b + 1 replace those of b - 1: all ranks have folded b - 1, for they have shown its results, which were
+//   taken. Results of b replace those of b - 2: all ranks have taken those, for they have shown their values of b,
+//   which were awaited, and a rank does that after taking the results of b - 2.
+void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
+  const std::size_t element = call.element_size;
+  const std::size_t share_bytes = agreement_.ring_bytes / (2 * (size_ + 1)) / line_bytes * line_bytes;
+  const std::size_t share = std::max<std::size_t>(1, share_bytes / element);  // elements of one rank in one block
+  const std::size_t block = share * size_;
+  const std::size_t blocks = (call.count + block - 1) / block;
+  const auto slices_of = [&](std::size_t b) { return Slices(std::min(block, call.count - b * block), size_); };
+  const auto values_at = [&](std::byte* ring, std::size_t b, std::size_t slice) {
+    return ring + (b % 2 * size_ + slice) * share_bytes;
+  };
+  const auto result_at = [&](std::byte* ring, std::size_t b) { return ring + (2 * size_ + b % 2) * share_bytes; };
+  const auto values_shown = [](std::size_t b) { return b == 0 ? Word{1} : Word{2 * b}; };
+  const auto result_shown = [](std::size_t b) { return Word{2 * b + 3}; };
+
+  std::byte* const own = ring_.take_all(channel_);
+  const auto show_values = [&](std::size_t b) {
+    const Slices slices = slices_of(b);
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      if (rank == rank_ || slices.length(rank) == 0) continue;
+      std::memcpy(values_at(own, b, rank), bytes_of(call.send, b * block + slices.begin(rank), element),
+                  slices.length(rank) * element);
+    }
+    channel_.publish_filled(values_shown(b));
+  };
+
+  show_values(0);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    if (b + 1 < blocks) show_values(b + 1);
+    const Slices slices = slices_of(b);
+    for (std::size_t step = 1; step < size_; ++step) {
+      const std::size_t rank = channel_.peer(step);
+      channel_.await_filled(rank, values_shown(b));
+      sources_[rank] = values_at(ring_of(rank), b, rank_);
+    }
+    const std::size_t begin = b * block + slices.begin(rank_);
+    const std::size_t count = slices.length(rank_);
+    sources_[rank_] = bytes_of(call.send, begin, element);
+    fold(call, result_at(own, b), count);
+    channel_.publish_filled(result_shown(b));
+    if (count > 0) std::memcpy(bytes_of(call.recv, begin, element), result_at(own, b), count * element);
+    for (std::size_t step = 1; step < size_; ++step) {
+      const std::size_t rank = channel_.peer(step);
+      channel_.await_filled(rank, result_shown(b));
+      if (slices.length(rank) == 0) continue;
+      std::memcpy(bytes_of(call.recv, b * block + slices.begin(rank), element), result_at(ring_of(rank), b),
+                  slices.length(rank) * element);
+    }
+  }
+  channel_.take_steps(2 * blocks + 1);
+}
+
+// Elements too large for any buffer of ours: one after the other they are gathered whole, and folded by everyone.
+void Endpoint::reduce_huge_elements(const detail::AllreduceCall& call) {
+  constexpr auto alignment = std::align_val_t{line_bytes};
+  const std::size_t element = call.element_size;
+  const std::size_t stride = (element + line_bytes - 1) / line_bytes * line_bytes;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+  };
+  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
+  channel_.publish(channel_.open_post());
+  channel_.await_posts();
+  std::byte* const own = ring_.take_all(channel_);
+  for (std::size_t index = 0; index < call.count; ++index) {
+    gather_through_rings(
+        own, bytes_of(call.send, index, element), [&](std::size_t) { return element; },
+        [&](std::size_t rank) { return values.get() + rank * stride; });
+    // The next element goes through the same rings: all must have taken this one.
+    for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 0);
+    for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = values.get() + rank * stride;
+    sources_[rank_] = bytes_of(call.send, index, element);
+    fold(call, bytes_of(call.recv, index, element), 1);
+  }
+}
+
+}  // namespace cobre::comm::shm

@@ -1,0 +1,73 @@
+#include <cobre/comm/shm.hpp>
+
+#include <cstdlib>
+
+#include "comm/backends/shm/config.hpp"
+#include "comm/backends/shm/endpoint.hpp"
+#include "comm/backends/shm/local_group.hpp"
+#include "comm/backends/shm/rendezvous.hpp"
+
+namespace cobre::comm {
+namespace {
+
+[[noreturn, gnu::cold]] void throw_moved_from(std::string_view operation) {
+  throw InvalidCommunicator({operation, 0, 1}, "it was moved from; use the one that it was moved to");
+}
+
+shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const char* operation) {
+  if (endpoint == nullptr) [[unlikely]]
+    throw_moved_from(operation);
+  return *endpoint;
+}
+
+shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const detail::OperationRecord& record) {
+  if (endpoint == nullptr) [[unlikely]]
+    throw_moved_from(detail::to_string(record.operation));
+  return *endpoint;
+}
+
+}  // namespace
+
+ShmBackend ShmBackend::attach(const ShmConfig& config) {
+  shm::check(config);
+  return ShmBackend(std::make_shared<shm::Endpoint>(config, shm::gather_group(config)));
+}
+
+ShmBackend::ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept
+    : endpoint_(std::move(endpoint)), rank_(endpoint_->rank()), size_(endpoint_->size()) {}
+ShmBackend::ShmBackend(ShmBackend&& other) noexcept = default;
+ShmBackend& ShmBackend::operator=(ShmBackend&& other) noexcept = default;
+ShmBackend::~ShmBackend() = default;
+
+void ShmBackend::abort(int code) const {
+  if (endpoint_ == nullptr) std::_Exit(code);
+  endpoint_->abort(code);
+}
+
+std::unique_ptr<LocalCommunicator> ShmBackend::split_local() const {
+  (void)require(endpoint_, "split_local");
+  return std::make_unique<shm::LocalGroup>(endpoint_);
+}
+
+const ExecutionTopology& ShmBackend::topology() const {
+  return require(endpoint_, "topology").topology();
+}
+
+bool ShmBackend::uses_single_copy() const {
+  return require(endpoint_, "uses_single_copy").single_copy();
+}
+
+void ShmBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall&) const {
+  require(endpoint_, record).barrier(record);
+}
+void ShmBackend::execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const {
+  require(endpoint_, record).broadcast(record, call);
+}
+void ShmBackend::execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const {
+  require(endpoint_, record).allreduce(record, call);
+}
+void ShmBackend::execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const {
+  require(endpoint_, record).allgatherv(record, call);
+}
+
+}  // namespace cobre::comm

@@ -1,0 +1,248 @@
+// One communicator's conversation in shared memory: posting what this rank brings into an operation, waiting for what
+// the others bring, and finding out why they do not.
+//
+// An operation runs enter … open_post, publish, await_post(s) … leave. docs/shm-protocol.md holds the whole argument;
+// the comments here name the pairs.
+#pragma once
+
+#include <cobre/comm/detail/operation.hpp>
+#include <cobre/comm/errors.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "comm/backends/shm/chain.hpp"
+#include "comm/backends/shm/layout.hpp"
+#include "comm/backends/shm/peers.hpp"
+#include "comm/core/waiting.hpp"
+
+namespace cobre::comm::shm {
+
+class Channel {
+ public:
+  struct Settings {
+    core::WaitPolicy policy;
+    bool asymmetric_fences;
+    std::chrono::milliseconds timeout;  // 0: never
+    std::chrono::milliseconds warn_after;
+  };
+
+  Channel(ChannelBlock& block, std::size_t rank, std::size_t size, const Peers& peers,
+          const Settings& settings) noexcept
+      : block_(block), rank_(rank), size_(size), peers_(peers), settings_(settings), mine_(block.rank(rank)) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Word sequence() const noexcept { return sequence_; }
+  [[nodiscard]] Where where() const noexcept { return {detail::to_string(record_.operation), rank_, size_}; }
+
+  /// Begins an operation. Throws where the communicator is finished, with the reason the first time.
+  void enter(const detail::OperationRecord& record) {
+    record_ = record;
+    if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
+      refuse_to_enter();
+    record_.sequence = ++sequence_;
+    chain_ = extend(chain_, record);
+    chains_[sequence_ % record_depth] = chain_;
+  }
+
+  /// The post of this operation, free to be filled: every rank has left the operation that used it before.
+  [[nodiscard]] Post& open_post() {
+    // A root that streams hits this every half ring only; others always know more than enough from the posts they saw.
+    if (sequence_ > all_left_ + post_depth) [[unlikely]]
+      await_all_left(sequence_ - post_depth / 2);
+    return mine_.posts[sequence_ % post_depth];
+  }
+
+  /// With a payload. Whoever polls this line takes it away as soon as any part of it changes, so all of it is stored in
+  /// one go: nothing that takes time, such as a call, stands between the first store and the last.
+  void publish(Post& post, const void* payload, std::size_t bytes) noexcept {
+    const auto* from = static_cast<const std::byte*>(payload);
+    std::byte* to = post.payload.data();
+    for (; bytes >= sizeof(Word); bytes -= sizeof(Word), from += sizeof(Word), to += sizeof(Word)) {
+      std::memcpy(to, from, sizeof(Word));
+    }
+    for (; bytes > 0; --bytes) *to++ = *from++;
+    publish(post);
+  }
+  void publish(Post& post) noexcept {
+    post.chain.store(chain_, std::memory_order_relaxed);
+    publish(post.sequence, sequence_);
+    announce();
+  }
+
+  /// Makes everything that this rank wrote before visible to whoever sees the word at `value`: pairs with the acquire
+  /// in wait(). Every word that others wait for is stored here, because its owner's bell must be looked at.
+  void publish(std::atomic<Word>& word, Word value) noexcept {
+    word.store(value, std::memory_order_release);
+    ring_own_bell();
+  }
+
+  /// What that rank brought into this operation; throws CollectiveMismatch where it is in another one.
+  [[nodiscard]] const Post& await_post(std::size_t rank) {
+    const Post& post = block_.rank(rank).posts[sequence_ % post_depth];
+    announce();
+    wait(post.sequence, sequence_, rank);
+    if (post.sequence.load(std::memory_order_relaxed) != sequence_ ||
+        post.chain.load(std::memory_order_relaxed) != chain_) [[unlikely]]
+      disagree();
+    return post;
+  }
+
+  /// A root that streams may have posted the next operation already: fetches its line while this one is worked on. If
+  /// it has not, the stale copy is still here and nothing moves.
+  void expect_next(std::size_t rank) const noexcept {
+    __builtin_prefetch(&block_.rank(rank).posts[(sequence_ + 1) % post_depth]);
+  }
+
+  /// Everyone's; and so everyone is known to have left the operations before.
+  void await_posts() {
+    for (std::size_t step = 1; step < size_; ++step) (void)await_post(peer(step));
+    saw_all_posts();
+  }
+  /// For who awaited them one by one.
+  void saw_all_posts() noexcept { all_left_ = sequence_ - 1; }
+
+  [[nodiscard]] const Post& post_of(std::size_t rank) const noexcept {
+    return block_.rank(rank).posts[sequence_ % post_depth];
+  }
+
+  /// Returns once every other rank has left operation `sequence`: what it read there may be overwritten.
+  void await_all_left(Word sequence);
+  /// Up to which operation that is known already.
+  [[nodiscard]] Word all_left() const noexcept { return all_left_; }
+
+  /// A reader loads the sequence s, the chain at the parity of s, and the sequence again. If that still is s, the chain
+  /// belongs to it: the next chain at this parity is that of s + 2, its store releases the sequence s + 1 before it,
+  /// and who acquires it would have seen that.
+  void leave() noexcept {
+    mine_.finished.chain[sequence_ % 2].store(chain_, std::memory_order_release);
+    publish(mine_.finished.sequence, sequence_);
+  }
+
+  /// Steps inside an operation. All ranks count them alike: an operation of n steps moves the base by n everywhere.
+  [[nodiscard]] Word step_base() const noexcept { return steps_; }
+  void take_steps(Word count) noexcept { steps_ += count; }
+  void publish_filled(Word step) noexcept { publish(mine_.filled.value, steps_ + step); }
+  void publish_drained(Word step) noexcept { publish(mine_.drained.value, steps_ + step); }
+  void await_filled(std::size_t rank, Word step) { wait(block_.rank(rank).filled.value, steps_ + step, rank); }
+  void await_drained(std::size_t rank, Word step) { wait(block_.rank(rank).drained.value, steps_ + step, rank); }
+
+  /// The rank `step` places after this one: everyone starts with another peer, so that no line is stormed.
+  [[nodiscard]] std::size_t peer(std::size_t step) const noexcept {
+    const std::size_t rank = rank_ + step;
+    return rank < size_ ? rank : rank - size_;
+  }
+
+  /// Spins, yields, sleeps until the word has reached `value`; it is written by `rank`. Throws where that cannot
+  /// happen.
+  void wait(const std::atomic<Word>& word, Word value, std::size_t rank) {
+    for (std::uint32_t turn = settings_.policy.spins; turn > 0; --turn) {
+      if (word.load(std::memory_order_acquire) >= value) [[likely]]
+        return;
+      core::pause();
+    }
+    wait_patiently(word, value, rank);
+  }
+
+  [[nodiscard]] RankBlock& block_of(std::size_t rank) noexcept { return block_.rank(rank); }
+
+  /// Throws where there is a verdict. Sequentially consistent: see Reading.
+  void check_verdict() {
+    if (block_.verdict.state.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      conclude();
+  }
+
+  /// The operation in progress failed on this rank: whatever others still expect from it will not come. Keeps the first
+  /// reason, publishes it unless there is a verdict already, and makes every later call fail at once.
+  void finish(const std::string& reason) noexcept;
+  /// The user's reduction threw on this rank, so that its share of the result does not exist.
+  void finish_because_reduction_threw() noexcept;
+  [[nodiscard]] bool finished() const noexcept { return finished_.has_value(); }
+
+  /// A peer could not be reached though its flag was there: waits for the proof of its death, then throws.
+  [[noreturn]] void throw_unreachable(std::size_t rank, int error);
+
+  void set_timeout(std::chrono::milliseconds timeout) noexcept { settings_.timeout = timeout; }
+
+  /// Says goodbye: no later operation will see this rank.
+  void depart() noexcept;
+
+ private:
+  struct RecordCopy {
+    detail::OperationRecord record;
+    Word chain;
+  };
+
+  /// Writes down what this rank is in, for whoever needs to know why it waits in vain: before any wait, but not before
+  /// the others have what they wait for.
+  void announce() noexcept {
+    if (announced_ != sequence_) note_record();
+  }
+  void note_record() noexcept;
+  [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
+  [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
+
+  void ring_own_bell() noexcept {
+    Bell& bell = mine_.bell;
+    if (settings_.asymmetric_fences) [[likely]] {
+      // Dekker with the fence on the other side: the sleeper counts itself, executes a heavy fence, and looks at the
+      // word once more. Either that fence found our store done, and the sleeper sees the word; or it came before our
+      // store, then it also came before this load, which sees the sleeper counted. The compiler must not swap the two.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
+    } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
+      // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
+      // store to the word; if the sleeper's is first, we see it.
+      return;
+    }
+    ring(bell);
+  }
+  static void ring(Bell& bell) noexcept;
+
+  void wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank);
+  void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank);
+  class Patience;
+
+  // verdict.cpp
+  [[noreturn]] void refuse_to_enter();
+  [[noreturn]] void disagree();
+  [[noreturn]] void conclude();
+  void check_for_failure(const std::atomic<Word>& word, Word value);
+  void check_for_disagreement();
+  [[noreturn]] void time_out(std::size_t awaited, double seconds);
+  template <class Fill>
+  void pronounce(Fill&& fill) noexcept;
+  [[nodiscard]] const Verdict* read_verdict() noexcept;
+  [[nodiscard]] RankSet missing(std::size_t awaited) const noexcept;
+  [[nodiscard]] std::string situation() const;
+  [[nodiscard]] bool speaks_for_waiting() const noexcept;
+
+  ChannelBlock& block_;
+  std::size_t rank_;
+  std::size_t size_;
+  const Peers& peers_;
+  Settings settings_;
+  RankBlock& mine_;
+
+  Word sequence_ = 0;  // of the last operation that was entered; the same number means the same operation on all ranks
+  Word announced_ = 0;
+  Word chain_ = 0;
+  Word all_left_ = 0;  // every other rank has left this operation and all before
+  Word steps_ = 0;
+  std::array<Word, record_depth> chains_{};
+  detail::OperationRecord record_;
+  std::optional<std::string> finished_;  // why, for later calls
+};
+
+}  // namespace cobre::comm::shm

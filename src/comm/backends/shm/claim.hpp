@@ -1,0 +1,76 @@
+// Permission to write into another rank's private memory.
+//
+// The target grants it for one operation; the writer takes it before it writes and clears it afterwards. A target that
+// wants to leave early revokes what nobody has taken; what is taken it waits for, until the writer clears it or is
+// dead. So no byte is ever written into a buffer whose owner has moved on.
+//
+//   granted ── take (writer) ──▶ held ── clear (writer) ──▶ cleared
+//      └───── revoke (target) ──▶ revoked
+#pragma once
+
+#include <atomic>
+
+#include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/layout.hpp"
+#include "comm/backends/shm/peers.hpp"
+
+namespace cobre::comm::shm {
+
+/// For crash tests: called by a writer between taking a claim and writing. Null otherwise.
+inline std::atomic<void (*)()> after_taking_claim{nullptr};
+
+namespace claim {
+// One word, growing with the operations; `revoked` stands below `granted` and is never waited for.
+[[nodiscard]] constexpr Word revoked(Word sequence) noexcept {
+  return 4 * sequence;
+}
+[[nodiscard]] constexpr Word granted(Word sequence) noexcept {
+  return 4 * sequence + 1;
+}
+[[nodiscard]] constexpr Word held(Word sequence) noexcept {
+  return 4 * sequence + 2;
+}
+[[nodiscard]] constexpr Word cleared(Word sequence) noexcept {
+  return 4 * sequence + 3;
+}
+}  // namespace claim
+
+/// The target's side, for the length of one operation.
+class GrantedClaim {
+ public:
+  GrantedClaim(Channel& channel, const Peers& peers, std::size_t writer) noexcept;
+  GrantedClaim(const GrantedClaim&) = delete;
+  GrantedClaim& operator=(const GrantedClaim&) = delete;
+  /// Where the operation fails: takes the permission back, or waits out the writer.
+  ~GrantedClaim();
+
+  /// The ordinary end: the writer has written all that it wanted to.
+  void await_cleared();
+
+ private:
+  Channel& channel_;
+  const Peers& peers_;
+  std::size_t writer_;
+  Word sequence_;
+  std::atomic<Word>& word_;
+  bool over_ = false;
+};
+
+/// The writer's side.
+class HeldClaim {
+ public:
+  HeldClaim(Channel& channel, std::size_t target) noexcept;
+  HeldClaim(const HeldClaim&) = delete;
+  HeldClaim& operator=(const HeldClaim&) = delete;
+  ~HeldClaim();
+
+  /// False where the target took its permission back.
+  explicit operator bool() const noexcept { return held_; }
+
+ private:
+  Channel& channel_;
+  std::atomic<Word>& word_;
+  bool held_;
+};
+
+}  // namespace cobre::comm::shm

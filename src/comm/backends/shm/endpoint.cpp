@@ -1,0 +1,147 @@
+#include "comm/backends/shm/endpoint.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/scratch.hpp"
+#include "comm/topology/host.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What peers aim at when they try out whether they may write here. Lives as long as the process, so that a late one
+// does no harm.
+constinit Word target_practice = 0;
+
+ChannelBlock& channel_in(const Mapping& segment) {
+  return *reinterpret_cast<ChannelBlock*>(segment.data() + channel_offset);
+}
+
+Channel::Settings settings_for(const ShmConfig& config, const Agreement& agreement) {
+  return {.policy = core::wait_policy(config.size, agreement.cpus),
+          .asymmetric_fences = agreement.asymmetric_fences,
+          .timeout = config.timeout,
+          .warn_after = config.warn_after};
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
+    : rank_(config.rank),
+      size_(config.size),
+      segment_(std::move(gathering.segment)),
+      peers_(std::move(gathering.peers)),
+      links_(std::move(gathering.links)),
+      agreement_(*reinterpret_cast<const Agreement*>(segment_.data())),
+      settings_(settings_for(config, agreement_)),
+      channel_(channel_in(segment_), rank_, size_, peers_, settings_),
+      ring_(ring_of(rank_), agreement_.ring_bytes),
+      reach_(channel_, peers_, regions_),
+      topology_{BackendKind::Shm, size_, {HostInfo{topology::host_name(), {}}}, std::nullopt, topology::slurm_job()},
+      sources_(size_),
+      exposures_(size_),
+      scratch_(std::make_unique<Scratch>(size_ - 1, agreement_.piece_bytes)) {
+  for (std::size_t rank = 0; rank < size_; ++rank) topology_.hosts.front().ranks.push_back(rank);
+  segment_.keep_from_children();
+  // The pages are there; this spares the first operations the faults of mapping them.
+  (void)madvise(segment_.data(), agreement_.ring_offset, MADV_POPULATE_WRITE);
+  if (config.widen_ptrace) (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  // Between being welcomed and being here a rank may still fail: nobody waits for it longer than for its coming.
+  channel_.set_timeout(config.connect_timeout);
+  try_single_copy(agreement_.single_copy);
+  channel_.set_timeout(config.timeout);
+}
+
+Endpoint::~Endpoint() {
+  if (guard_.in_child()) {
+    segment_.forget();
+    return;
+  }
+  channel_.depart();
+}
+
+// Single copy is used where every rank can reach every other: who chooses an algorithm must not have to ask.
+void Endpoint::try_single_copy(bool wanted) {
+  struct Aim {
+    Word readable;
+    Word expected;
+    Word writable;
+  };
+  const Word cookie = detail::mix(reinterpret_cast<Word>(this) + rank_);
+  const detail::OperationRecord record{.operation = detail::Operation::Barrier};
+  const auto aims =
+      exchange(record, Aim{reinterpret_cast<Word>(&cookie), cookie, reinterpret_cast<Word>(&target_practice)});
+  bool works = wanted;
+  for (std::size_t step = 1; step < size_ && works; ++step) {
+    const Aim& aim = aims[channel_.peer(step)];
+    works = reach_.kernel_helps(channel_.peer(step), aim.readable, aim.expected, aim.writable);
+  }
+  const auto verdicts = exchange(record, Word{works});
+  single_copy_ = std::ranges::all_of(verdicts, [](Word verdict) { return verdict != 0; });
+}
+
+void Endpoint::barrier(const detail::OperationRecord& record) {
+  perform(record, [&] {
+    channel_.publish(channel_.open_post());
+    channel_.await_posts();
+  });
+}
+
+const std::byte* Endpoint::shown_by(std::size_t rank, Word offset, std::size_t bytes) {
+  if (offset > agreement_.ring_bytes || bytes > agreement_.ring_bytes - offset) [[unlikely]] {
+    throw CollectiveFailed(channel_.where(), 0,
+                           fmt::format("rank {} points outside of its buffer; its memory is corrupt", rank));
+  }
+  return ring_of(rank) + offset;
+}
+
+void Endpoint::expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes) {
+  const Place from = regions_.locate(send, send_bytes);
+  const Place to = regions_.locate(recv, recv_bytes);
+  post(Exposure{from.address, to.address, from.offset, to.offset, from.region, to.region, regions_.live()});
+}
+
+const std::vector<Exposure>& Endpoint::exposures() {
+  channel_.await_posts();
+  Word live = ~Word{0};
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    exposures_[rank] = payload_of<Exposure>(rank);
+    live &= exposures_[rank].live_regions;
+  }
+  for (Exposure& exposure : exposures_) {
+    if (!regions_.in(live, exposure.send_region)) exposure.send_region = 0;
+    if (!regions_.in(live, exposure.recv_region)) exposure.recv_region = 0;
+  }
+  return exposures_;
+}
+
+void Endpoint::abort(int code) noexcept {
+  if (!guard_.in_child()) {
+    channel_.finish("this rank aborted the job");
+    // A process may want to tidy up; one that does not end by itself is ended.
+    peers_.signal_all(SIGTERM);
+    const auto everyone_gone = [&] {
+      const RankSet dead = peers_.dead();
+      for (std::size_t rank = 0; rank < size_; ++rank) {
+        if (!peers_[rank].same_process && !dead.test(rank)) return false;
+      }
+      return true;
+    };
+    for (int waited = 0; waited < 200 && !everyone_gone(); ++waited) (void)poll(nullptr, 0, 1);
+    peers_.signal_all(SIGKILL);
+  }
+  // Not exit(): destructors of static objects must not run in the middle of whatever the caller was doing.
+  std::_Exit(code);
+}
+
+}  // namespace cobre::comm::shm

@@ -1,0 +1,131 @@
+// One rank of a group: everything behind a ShmBackend. Communicator, regions and local communicators share it, so it
+// lives as long as any of them.
+#pragma once
+
+#include <cobre/comm/shm.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/reach.hpp"
+#include "comm/backends/shm/rendezvous.hpp"
+#include "comm/backends/shm/ring.hpp"
+#include "comm/core/fork_guard.hpp"
+
+namespace cobre::comm::shm {
+
+class Endpoint {
+ public:
+  Endpoint(const ShmConfig& config, Gathering gathering);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool single_copy() const noexcept { return single_copy_; }
+  [[nodiscard]] const ExecutionTopology& topology() const noexcept { return topology_; }
+  [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
+  [[nodiscard]] const Channel::Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] bool in_child() const noexcept { return guard_.in_child(); }
+
+  void barrier(const detail::OperationRecord& record);
+  void broadcast(const detail::OperationRecord& record, const detail::BroadcastCall& call);
+  void allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call);
+  void allgatherv(const detail::OperationRecord& record, const detail::AllgathervCall& call);
+
+  /// Collective: shared pages, the same on every rank, or AllocationFailed on every rank.
+  struct NewRegion {
+    std::uint32_t serial;
+    const void* readable;
+    void* writable;
+  };
+  [[nodiscard]] NewRegion create_region(const Where& where, const detail::OperationRecord& record, std::size_t bytes,
+                                        const RegionOptions& options);
+  void drop_region(std::uint32_t serial) noexcept { regions_.remove(serial); }
+
+  [[noreturn]] void abort(int code) noexcept;
+
+ private:
+  /// Runs one operation. Whatever escapes from `body` ends the communicator, because others may rely on what it left
+  /// undone.
+  template <class Body>
+  void perform(const detail::OperationRecord& record, Body&& body);
+
+  /// Every rank shows the others a few bytes.
+  template <class Payload>
+  requires(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= inline_bytes) void post(const Payload& payload) {
+    channel_.publish(channel_.open_post(), &payload, sizeof(Payload));
+  }
+  template <class Payload>
+  [[nodiscard]] Payload payload_of(std::size_t rank) const noexcept {
+    Payload payload;
+    std::memcpy(&payload, channel_.post_of(rank).payload.data(), sizeof(Payload));
+    return payload;
+  }
+  template <class Payload>
+  [[nodiscard]] std::vector<Payload> exchange(const detail::OperationRecord& record, const Payload& payload);
+
+  void try_single_copy(bool wanted);
+
+  /// Room in this rank's ring for what it shows the others in this operation.
+  [[nodiscard]] std::byte* room_to_show(std::size_t bytes) {
+    (void)channel_.open_post();
+    return ring_.take(channel_, bytes);
+  }
+  // Data that another rank put into its ring; throws where it claims to lie outside.
+  [[nodiscard]] const std::byte* shown_by(std::size_t rank, Word offset, std::size_t bytes);
+  [[nodiscard]] std::byte* ring_of(std::size_t rank) const noexcept {
+    return segment_.data() + agreement_.ring_offset + rank * agreement_.ring_bytes;
+  }
+  void expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes);
+  /// The exposures of all ranks, once all are known to be in this operation; regions that not all have are taken out.
+  [[nodiscard]] const std::vector<Exposure>& exposures();
+  [[nodiscard]] bool reachable(const Place& place) const noexcept { return single_copy_ || place.region != 0; }
+
+  void reduce_inline(const detail::AllreduceCall& call);
+  void reduce_one_shot(const detail::AllreduceCall& call);
+  void reduce_two_shot(const detail::AllreduceCall& call);
+  void reduce_in_place_of_origin(const detail::AllreduceCall& call, const std::vector<Exposure>& all);
+  void reduce_through_rings(const detail::AllreduceCall& call);
+  void reduce_huge_elements(const detail::AllreduceCall& call);
+  void fold(const detail::AllreduceCall& call, void* into, std::size_t count);
+
+  template <class BytesOf, class PlaceOf>
+  void gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of);
+
+  [[nodiscard]] bool reader_is_reached(const Exposure& root, const Exposure& reader) const noexcept;
+  [[nodiscard]] std::size_t written_by_root(std::size_t bytes) const noexcept;
+  void broadcast_as_root(const detail::BroadcastCall& call);
+  void broadcast_as_reader(const detail::BroadcastCall& call);
+
+  std::size_t rank_;
+  std::size_t size_;
+  Mapping segment_;
+  Peers peers_;
+  std::vector<core::Descriptor> links_;
+  Agreement agreement_;
+  Channel::Settings settings_;
+  core::ForkGuard guard_;
+  Channel channel_;
+  Ring ring_;
+  Regions regions_;
+  Reach reach_;
+  bool single_copy_ = false;
+  ExecutionTopology topology_;
+
+  // Taken once, so that operations do not allocate.
+  std::vector<const void*> sources_;
+  std::vector<Exposure> exposures_;
+  struct Scratch;
+  std::unique_ptr<Scratch> scratch_;
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace cobre::comm::shm

@@ -1,0 +1,120 @@
+// What lies in shared memory, and who writes it. docs/shm-protocol.md tells how it is used.
+//
+// Every line has one writer, its rank, unless it says otherwise. Zero bytes are the initial state of everything. Pairs
+// of 64-byte cache lines are fetched together by the processors that matter, hence 128.
+#pragma once
+
+#include <cobre/comm/detail/operation.hpp>
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+
+namespace cobre::comm::shm {
+
+using Word = std::uint64_t;
+static_assert(std::atomic<Word>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
+              "atomics must work between processes");
+
+inline constexpr std::size_t line_bytes = 128;
+inline constexpr std::size_t inline_bytes = 48;    // what a post carries beside its flag, in one 64-byte line
+inline constexpr std::size_t post_depth = 16;      // operations that a root may run ahead of its slowest reader
+inline constexpr std::size_t record_depth = 64;    // operations that are remembered for explaining a disagreement
+inline constexpr std::size_t largest_group = 128;  // descriptors of all peers fit into one message
+
+using RankSet = std::bitset<largest_group>;
+
+/// "I am in operation `sequence`, and here is what I bring." Payload and flag arrive with one cache miss. The payload
+/// stands first, so that any element type finds it aligned.
+struct alignas(line_bytes) Post {
+  std::array<std::byte, inline_bytes> payload;
+  std::atomic<Word> chain;     // hash of all operations up to this one
+  std::atomic<Word> sequence;  // written last
+};
+static_assert(offsetof(Post, sequence) == 56 && sizeof(Post) == line_bytes);
+
+struct alignas(line_bytes) Counter {
+  std::atomic<Word> value;
+};
+
+struct alignas(line_bytes) Finished {
+  std::atomic<Word> sequence;              // written last
+  std::array<std::atomic<Word>, 2> chain;  // of the last two, each at its parity: see Channel::leave()
+};
+
+/// Ranks that sleep until the owner of the bell does something. Written by the sleepers, and rung by the owner.
+struct alignas(line_bytes) Bell {
+  std::atomic<std::uint32_t> sleepers;
+  std::atomic<std::uint32_t> rings;
+};
+
+/// What a rank does, in full. Read only when something is wrong.
+struct alignas(64) RecordLine {
+  std::array<std::atomic<Word>, sizeof(detail::OperationRecord) / sizeof(Word)> record;
+  std::atomic<Word> chain;
+  std::atomic<Word> sequence;  // 0 while the rest is being replaced
+};
+
+enum class Presence : std::uint32_t { Here, Left };
+
+struct RankBlock {
+  std::array<Post, post_depth> posts;
+  Finished finished;  // the last operation that this rank has left
+  Counter filled;     // steps of many-step operations: what others may read is there …
+  Counter drained;    // … and what this rank wanted to read has been read
+  Counter claim;      // see claim.hpp; written by this rank and by the one that holds it
+  Counter reading;    // odd while this rank reads memory that belongs to others
+  Bell bell;
+  alignas(line_bytes) std::atomic<std::uint32_t> presence;
+  std::array<RecordLine, record_depth> records;
+};
+
+enum class VerdictKind : std::uint32_t { None, PeerFailed, TimedOut, Mismatch, ReductionThrew };
+
+/// Why the group is finished. The first rank that finds a reason writes it here for all; later reasons are symptoms.
+struct alignas(line_bytes) Verdict {
+  std::atomic<Word> state;  // 0, then 2 * (rank + 1) while that rank writes, then 2 * (rank + 1) + 1
+
+  VerdictKind kind;
+  std::uint32_t subject;  // the rank that failed; in a mismatch one of each side
+  std::uint32_t other;
+  std::int32_t pid;
+  std::int32_t signal;     // 0 where not known
+  std::int32_t exit_code;  // -1 where not known
+  double waited_seconds;
+  RankSet ranks;  // missing, or differing
+  detail::OperationRecord subject_record;
+  detail::OperationRecord other_record;
+};
+
+/// The shared part of one communicator: a verdict, and a block for every rank behind it.
+struct ChannelBlock {
+  Verdict verdict;
+
+  [[nodiscard]] RankBlock& rank(std::size_t rank) noexcept { return reinterpret_cast<RankBlock*>(this + 1)[rank]; }
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t ranks) noexcept {
+    return sizeof(ChannelBlock) + ranks * sizeof(RankBlock);
+  }
+};
+static_assert(sizeof(ChannelBlock) % alignof(RankBlock) == 0);
+
+/// What rank 0 decided for all, written before anyone else maps the segment.
+struct Agreement {
+  Word segment_bytes;
+  Word ring_bytes;  // of each rank
+  Word ring_offset;
+  Word one_shot_bytes;
+  Word exposed_bytes;
+  Word piece_bytes;
+  std::uint32_t cpus;  // that the ranks have together
+  bool asymmetric_fences;
+  bool single_copy;  // wanted; whether it works is tried out
+};
+
+inline constexpr std::size_t channel_offset = 4096;
+static_assert(sizeof(Agreement) <= channel_offset);
+
+}  // namespace cobre::comm::shm

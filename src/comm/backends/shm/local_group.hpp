@@ -1,0 +1,45 @@
+// What split_local() returns: a channel of its own over a small region, so that it may be used beside the communicator.
+#pragma once
+
+#include <cobre/comm/local_communicator.hpp>
+#include <cobre/comm/shm.hpp>
+
+#include <memory>
+
+#include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/endpoint.hpp"
+
+namespace cobre::comm::shm {
+
+class LocalGroup final : public LocalCommunicator {
+ public:
+  explicit LocalGroup(const std::shared_ptr<Endpoint>& endpoint)
+      : endpoint_(endpoint),
+        memory_(endpoint, ChannelBlock::bytes(endpoint->size()), 1, {}),
+        channel_(*static_cast<ChannelBlock*>(memory_.writable()), endpoint->rank(), endpoint->size(), endpoint->peers(),
+                 endpoint->settings()) {}
+  ~LocalGroup() override {
+    if (!endpoint_->in_child()) channel_.depart();
+  }
+
+  [[nodiscard]] std::size_t rank() const noexcept override { return channel_.rank(); }
+  [[nodiscard]] std::size_t size() const noexcept override { return channel_.size(); }
+
+  void barrier() const override {
+    const detail::OperationRecord record{.operation = detail::Operation::Barrier};
+    if (endpoint_->in_child()) {
+      throw InvalidCommunicator({"barrier", rank(), size()}, "this process was forked from the one that is this rank");
+    }
+    channel_.enter(record);
+    channel_.publish(channel_.open_post());
+    channel_.await_posts();
+    channel_.leave();
+  }
+
+ private:
+  std::shared_ptr<Endpoint> endpoint_;
+  RegionBlock memory_;
+  mutable Channel channel_;
+};
+
+}  // namespace cobre::comm::shm

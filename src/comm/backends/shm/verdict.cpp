@@ -1,0 +1,290 @@
+// Why an operation cannot go on: finding it out, telling everyone, and saying it in words.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/backends/shm/channel.hpp"
+#include "comm/core/describe_operation.hpp"
+#include "comm/core/text.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto patience_with_witnesses = 1s;  // for the others to come and be counted after a disagreement
+
+std::vector<std::size_t> ranks_in(const RankSet& set) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < set.size(); ++rank) {
+    if (set.test(rank)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::string explain(const Verdict& verdict) {
+  switch (verdict.kind) {
+    case VerdictKind::PeerFailed: return fmt::format("rank {} died or left the group", verdict.subject);
+    case VerdictKind::TimedOut:
+      return fmt::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
+    case VerdictKind::Mismatch: return "the ranks called different operations";
+    case VerdictKind::ReductionThrew: return fmt::format("the reduction of the user threw on rank {}", verdict.subject);
+    case VerdictKind::None: break;
+  }
+  return "an operation failed";
+}
+
+}  // namespace
+
+// The first one writes, for all. `state` goes from 0 to "rank r is writing" by compare-and-swap, so there is one
+// writer; it ends at "written" with a release that pairs with the acquire in read_verdict().
+template <class Fill>
+void Channel::pronounce(Fill&& fill) noexcept {
+  Word none = 0;
+  const Word writing = 2 * (rank_ + 1);
+  if (!block_.verdict.state.compare_exchange_strong(none, writing, std::memory_order_seq_cst)) return;
+  fill(block_.verdict);
+  block_.verdict.state.store(writing + 1, std::memory_order_release);
+  for (std::size_t rank = 0; rank < size_; ++rank) ring(block_.rank(rank).bell);
+}
+
+// Null where its writer died over it.
+const Verdict* Channel::read_verdict() noexcept {
+  for (;;) {
+    const Word state = block_.verdict.state.load(std::memory_order_acquire);
+    if (state % 2 == 1) return &block_.verdict;
+    const std::size_t writer = state / 2 - 1;
+    if (!peers_.alive(writer) && block_.verdict.state.load(std::memory_order_acquire) % 2 == 0) return nullptr;
+    std::this_thread::yield();
+  }
+}
+
+void Channel::conclude() {
+  const Verdict* const verdict = read_verdict();
+  if (verdict == nullptr) {
+    const std::size_t writer = block_.verdict.state.load(std::memory_order_acquire) / 2 - 1;
+    finished_ = fmt::format("rank {} died", writer);
+    throw PeerFailed(where(), peers_.obituary(writer));
+  }
+  if (!finished_) finished_ = explain(*verdict);
+  switch (verdict->kind) {
+    case VerdictKind::PeerFailed: {
+      FailedPeer peer{.rank = verdict->subject, .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
+      if (verdict->pid != 0) peer.pid = verdict->pid;
+      if (verdict->signal != 0) peer.signal = verdict->signal;
+      if (verdict->exit_code >= 0) peer.exit_code = verdict->exit_code;
+      throw PeerFailed(where(), std::move(peer));
+    }
+    case VerdictKind::TimedOut: throw TimedOut(where(), verdict->waited_seconds, ranks_in(verdict->ranks));
+    case VerdictKind::Mismatch: {
+      const char* const field = detail::differing_field(verdict->subject_record, verdict->other_record);
+      throw CollectiveMismatch(
+          where(), field == nullptr ? "sequence" : field, ranks_in(verdict->ranks),
+          fmt::format("rank {} is in {}, rank {} in {}", verdict->other, core::describe(verdict->other_record),
+                      verdict->subject, core::describe(verdict->subject_record)));
+    }
+    case VerdictKind::ReductionThrew:
+    case VerdictKind::None: break;
+  }
+  throw CollectiveFailed(where(), 0, explain(*verdict));
+}
+
+void Channel::refuse_to_enter() {
+  if (finished_) throw InvalidCommunicator(where(), *finished_);
+  conclude();
+}
+
+void Channel::finish(const std::string& reason) noexcept {
+  if (!finished_) finished_ = reason;
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::PeerFailed;
+    verdict.subject = static_cast<std::uint32_t>(rank_);
+    verdict.pid = peers_[rank_].pid;
+    verdict.exit_code = -1;
+  });
+}
+
+void Channel::finish_because_reduction_threw() noexcept {
+  if (!finished_) finished_ = "a reduction of the user threw on this rank";
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::ReductionThrew;
+    verdict.subject = static_cast<std::uint32_t>(rank_);
+  });
+}
+
+// A rank that has left this operation is not needed for it any more, whatever became of it since.
+void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
+  const auto needed = [&](std::size_t rank) {
+    return block_.rank(rank).finished.sequence.load(std::memory_order_acquire) < sequence_;
+  };
+  std::optional<FailedPeer> failed;
+  const RankSet dead = peers_.dead();
+  for (std::size_t rank = 0; rank < size_ && !failed; ++rank) {
+    if (rank == rank_) continue;
+    // The acquire pairs with the release in depart(): all that the rank ever published is visible after it.
+    const bool left =
+        block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
+    if ((dead.test(rank) || left) && needed(rank)) failed = peers_.obituary(rank);
+  }
+  // Looked at last: what a rank did before it died or left still counts.
+  if (word.load(std::memory_order_acquire) >= value) return;
+  if (failed) {
+    pronounce([&](Verdict& verdict) {
+      verdict.kind = VerdictKind::PeerFailed;
+      verdict.subject = static_cast<std::uint32_t>(failed->rank);
+      verdict.pid = failed->pid.value_or(0);
+      verdict.signal = failed->signal.value_or(0);
+      verdict.exit_code = failed->exit_code.value_or(-1);
+    });
+  }
+  if (block_.verdict.state.load(std::memory_order_acquire) != 0) conclude();
+}
+
+// Two ranks that wait for each other in different operations never post what the other waits for; their records tell.
+void Channel::check_for_disagreement() {
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const auto theirs = record_of(rank, sequence_);
+    if (theirs && theirs->chain != chain_) disagree();
+  }
+}
+
+// The first operation in which some rank did something else; who did so is put to the vote.
+void Channel::disagree() {
+  const Word oldest = sequence_ > record_depth / 2 ? sequence_ - record_depth / 2 : 1;
+  Word culprit = sequence_;
+  for (Word candidate = oldest; candidate < culprit; ++candidate) {
+    const auto mine = record_of(rank_, candidate);
+    for (std::size_t rank = 0; rank < size_ && mine; ++rank) {
+      const auto theirs = record_of(rank, candidate);
+      if (theirs && !(theirs->record == mine->record)) culprit = candidate;
+    }
+  }
+
+  const auto give_up = Clock::now() + patience_with_witnesses;
+  const auto all_here = [&] {
+    const RankSet dead = peers_.dead();
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      const bool gone = dead.test(rank) || block_.rank(rank).presence.load(std::memory_order_acquire) ==
+                                               static_cast<std::uint32_t>(Presence::Left);
+      if (!gone && !has_entered(rank, culprit)) return false;
+    }
+    return true;
+  };
+  while (!all_here() && Clock::now() < give_up && block_.verdict.state.load(std::memory_order_acquire) == 0) {
+    std::this_thread::sleep_for(100us);
+  }
+
+  struct Party {
+    detail::OperationRecord record;
+    RankSet ranks;
+  };
+  std::vector<Party> parties;  // by their lowest rank
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const auto theirs = record_of(rank, culprit);
+    if (!theirs) continue;
+    Party* party = nullptr;
+    for (Party& known : parties) {
+      if (known.record == theirs->record) party = &known;
+    }
+    if (party == nullptr) party = &parties.emplace_back(Party{theirs->record, {}});
+    party->ranks.set(rank);
+  }
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::Mismatch;
+    std::size_t largest = 0;
+    RankSet everyone;
+    for (std::size_t i = 0; i < parties.size(); ++i) {
+      everyone |= parties[i].ranks;
+      if (parties[i].ranks.count() > parties[largest].ranks.count()) largest = i;
+    }
+    const bool tie = std::ranges::count_if(parties, [&](const Party& party) {
+                       return party.ranks.count() == parties[largest].ranks.count();
+                     }) > 1;
+    // Nobody can tell who of two equally large parties is right.
+    verdict.ranks = tie || parties.size() < 2 ? everyone : everyone & ~parties[largest].ranks;
+    const std::size_t other = parties.size() < 2 ? largest : (largest == 0 ? 1 : 0);
+    const auto first = [](const RankSet& ranks) { return static_cast<std::uint32_t>(ranks._Find_first()); };
+    if (parties.empty()) return;
+    verdict.other = first(parties[largest].ranks);
+    verdict.other_record = parties[largest].record;
+    verdict.subject = first(parties[other].ranks);
+    verdict.subject_record = parties[other].record;
+  });
+  conclude();
+}
+
+RankSet Channel::missing(std::size_t awaited) const noexcept {
+  RankSet ranks;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    if (rank != rank_ && !has_entered(rank, sequence_)) ranks.set(rank);
+  }
+  if (ranks.none()) ranks.set(awaited);
+  return ranks;
+}
+
+void Channel::time_out(std::size_t awaited, double seconds) {
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::TimedOut;
+    verdict.ranks = missing(awaited);
+    verdict.waited_seconds = seconds;
+  });
+  conclude();
+}
+
+void Channel::throw_unreachable(std::size_t rank, int error) {
+  // The kernel takes a dying process's memory away before it reports the process dead.
+  const auto give_up = Clock::now() + 1s;
+  while (peers_.alive(rank) && Clock::now() < give_up && block_.verdict.state.load(std::memory_order_acquire) == 0) {
+    std::this_thread::sleep_for(100us);
+  }
+  const FailedPeer failed = peers_.obituary(rank);
+  if (peers_.alive(rank) && block_.verdict.state.load(std::memory_order_acquire) == 0) {
+    finish(fmt::format("the memory of rank {} could not be reached", rank));
+    throw CollectiveFailed(where(), error,
+                           fmt::format("the memory of rank {} cannot be read any more; switch single_copy off", rank));
+  }
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::PeerFailed;
+    verdict.subject = static_cast<std::uint32_t>(rank);
+    verdict.pid = failed.pid.value_or(0);
+    verdict.signal = failed.signal.value_or(0);
+    verdict.exit_code = failed.exit_code.value_or(-1);
+  });
+  conclude();
+}
+
+// Of all ranks that wait, the lowest one speaks.
+bool Channel::speaks_for_waiting() const noexcept {
+  for (std::size_t rank = 0; rank < rank_; ++rank) {
+    const RankBlock& block = block_.rank(rank);
+    const bool inside =
+        has_entered(rank, sequence_) && block.finished.sequence.load(std::memory_order_acquire) < sequence_;
+    if (inside) return false;
+  }
+  return true;
+}
+
+std::string Channel::situation() const {
+  std::string text = "who is where: ";
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    if (rank > 0) text += ", ";
+    const Word left = block_.rank(rank).finished.sequence.load(std::memory_order_acquire);
+    if (const auto inside = record_of(rank, left + 1)) {
+      text += fmt::format("rank {} in {} (operation {})", rank, core::describe(inside->record), left + 1);
+    } else if (const auto last = record_of(rank, left)) {
+      text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
+                          left);
+    } else {
+      text += fmt::format("rank {} has not joined any operation", rank);
+    }
+  }
+  return text;
+}
+
+}  // namespace cobre::comm::shm

@@ -1,0 +1,72 @@
+#include "comm/core/environment.hpp"
+
+#include <cobre/comm/errors.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "comm/core/text.hpp"
+
+namespace cobre::comm::core {
+
+bool is_set(const char* variable) {
+  return std::getenv(variable) != nullptr;
+}
+
+std::optional<std::string> EnvironmentReader::text(const char* variable) const {
+  const char* const raw = std::getenv(variable);
+  if (raw == nullptr) return std::nullopt;
+  std::string value = raw;
+  const bool control =
+      std::ranges::any_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (value.empty() || control || !is_utf8(value)) {
+    throw InvalidConfiguration(backend_, variable, std::move(value), "text in UTF-8 that is not empty");
+  }
+  return value;
+}
+
+std::optional<std::uint64_t> EnvironmentReader::number(const char* variable, std::uint64_t lowest,
+                                                       std::uint64_t highest) const {
+  const char* const raw = std::getenv(variable);
+  if (raw == nullptr) return std::nullopt;
+  std::string value = raw;
+  std::uint64_t number = 0;
+  const char* const end = value.data() + value.size();
+  // from_chars takes neither white space nor a plus sign, and a minus sign only for signed types.
+  const auto [parsed_to, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc{} || parsed_to != end || number < lowest || number > highest) {
+    throw InvalidConfiguration(backend_, variable, std::move(value),
+                               fmt::format("a whole number from {} to {}", lowest, highest));
+  }
+  return number;
+}
+
+std::optional<bool> EnvironmentReader::flag(const char* variable) const {
+  const char* const raw = std::getenv(variable);
+  if (raw == nullptr) return std::nullopt;
+  const std::string value = raw;
+  if (value == "0") return false;
+  if (value == "1") return true;
+  throw InvalidConfiguration(backend_, variable, value, "0 or 1");
+}
+
+std::string EnvironmentReader::required_text(const char* variable) {
+  auto value = text(variable);
+  if (!value) missing_.emplace_back(variable);
+  return std::move(value).value_or("");
+}
+
+std::uint64_t EnvironmentReader::required_number(const char* variable, std::uint64_t lowest, std::uint64_t highest) {
+  const auto value = number(variable, lowest, highest);
+  if (!value) missing_.emplace_back(variable);
+  return value.value_or(lowest);
+}
+
+void EnvironmentReader::require_all() const {
+  if (!missing_.empty()) throw MissingConfiguration(backend_, missing_);
+}
+
+}  // namespace cobre::comm::core

@@ -1,0 +1,76 @@
+#include "comm/core/text.hpp"
+
+#include <fmt/format.h>
+#include <string.h>
+
+namespace cobre::comm::core {
+
+std::string quoted(std::string_view value) {
+  constexpr std::size_t longest = 80;
+  std::string out = "'";
+  for (const char c : value.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  out += '\'';
+  if (value.size() > longest) out += fmt::format(" (cut: {} characters in all)", value.size());
+  return out;
+}
+
+std::string rank_list(std::span<const std::size_t> ranks) {
+  constexpr std::size_t longest = 16;
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  std::string out = "ranks ";
+  const std::size_t shown = ranks.size() > longest ? longest : ranks.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (i > 0) out += (i + 1 == ranks.size()) ? " and " : ", ";
+    out += fmt::format("{}", ranks[i]);
+  }
+  if (shown < ranks.size()) out += fmt::format(" and {} more", ranks.size() - shown);
+  return out;
+}
+
+std::string elements(std::size_t count) {
+  return count == 1 ? "1 element" : fmt::format("{} elements", count);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("{} (SIG{})", signal, name) : fmt::format("{}", signal);
+}
+
+std::string joined(std::span<const std::string> words, std::string_view separator) {
+  return fmt::format("{}", fmt::join(words.begin(), words.end(), separator));
+}
+
+bool is_utf8(std::string_view bytes) noexcept {
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    const auto lead = static_cast<unsigned char>(bytes[i]);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    if (length == 0 || i + length > bytes.size()) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((static_cast<unsigned char>(bytes[i + k]) & 0xC0) != 0x80) return false;
+    }
+    if (length > 2) {
+      const auto second = static_cast<unsigned char>(bytes[i + 1]);
+      const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+      const bool surrogate = lead == 0xED && second >= 0xA0;
+      const bool too_large = lead == 0xF4 && second >= 0x90;
+      if (overlong || surrogate || too_large) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace cobre::comm::core

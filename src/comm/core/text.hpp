@@ -1,0 +1,28 @@
+// Turning facts into words for messages.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cobre::comm::core {
+
+/// The value in single quotes, with everything that a terminal should not see escaped, and cut when it is long.
+std::string quoted(std::string_view value);
+
+/// "rank 3", "ranks 0, 2 and 5"; a long list is cut after 16 and says how many more there are.
+std::string rank_list(std::span<const std::size_t> ranks);
+
+/// "1 element", "7 elements".
+std::string elements(std::size_t count);
+
+/// "9 (SIGKILL)".
+std::string signal_name(int signal);
+
+std::string joined(std::span<const std::string> words, std::string_view separator);
+
+/// Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF).
+bool is_utf8(std::string_view bytes) noexcept;
+
+}  // namespace cobre::comm::core

@@ -1,0 +1,58 @@
+"""Fails if a probe_… function in an object file leaves its own code on the success path.
+
+usage: check_no_calls.py OBJDUMP OBJECT [--must-find FUNCTION]
+
+The failure path of a check ends in one of the library's throw_… functions: a call of those is allowed, and so is a jump
+into the cold part that a compiler made of it. Every other call, and every jump to another function, is not.
+"""
+
+import re
+import subprocess
+import sys
+
+FAILURE_PATH = re.compile(r"cobre4comm6detail\d+throw_|\.cold|\.text\.unlikely")
+FUNCTION = re.compile(r"^[0-9a-f]+ <([^>]+)>:$")
+LEAVES = re.compile(r"\t(?:call|jmp|j[a-z]+)q?\s+\S+ <([^>+]+)")
+RELOCATION = re.compile(r"^\s+[0-9a-f]+: R_X86_64_(\S+)\s+(\S+?)(?:[+-]0x[0-9a-f]+)?$")
+
+
+def calls_of(objdump, path):
+    """Maps each function to the symbols that it calls or jumps to outside itself and outside the failure path."""
+    text = subprocess.run([objdump, "--disassemble", "--reloc", "--no-show-raw-insn", path],
+                          check=True, capture_output=True, text=True).stdout
+    calls, function, pending = {}, None, None
+    for line in text.splitlines() + [""]:
+        relocation = RELOCATION.match(line)
+        if pending:
+            target = relocation.group(2) if relocation else pending
+            if target != function and not FAILURE_PATH.search(target):
+                calls[function].append(target)
+            pending = None
+        if header := FUNCTION.match(line):
+            function = header.group(1)
+            calls.setdefault(function, [])
+        elif function and (jump := LEAVES.search(line)):
+            pending = jump.group(1)
+        elif function and re.search(r"\tcall\s+\*", line):
+            calls[function].append("an indirect call")
+    return calls
+
+
+def main():
+    objdump, path = sys.argv[1:3]
+    calls = calls_of(objdump, path)
+    if len(sys.argv) > 3:
+        if not calls.get(sys.argv[4]):
+            sys.exit(f"found no call in {sys.argv[4]}, which makes some: the check is blind")
+        return
+    probes = {name: targets for name, targets in calls.items()
+              if name.startswith("probe_") and not FAILURE_PATH.search(name)}
+    if len(probes) < 9:
+        sys.exit(f"only {len(probes)} probes in {path}: the check would prove nothing")
+    bad = [f"{name} -> {target}" for name, targets in probes.items() for target in targets]
+    if bad:
+        sys.exit("calls on the success path:\n  " + "\n  ".join(bad))
+    print(f"{len(probes)} functions, no call on any success path")
+
+
+main()

@@ -1,0 +1,10 @@
+// expect: constraints not satisfied
+#include <cobre/comm.hpp>
+
+void misuse(const cobre::comm::LocalBackend& comm) {
+#ifdef FIXED
+  const auto region = comm.create_shared_region<double>(8);
+#else
+  const auto region = comm.create_shared_region<double*>(8);
+#endif
+}

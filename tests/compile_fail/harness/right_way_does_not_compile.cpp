@@ -1,0 +1,4 @@
+// expect: misspelt
+int main() {
+  return misspelt;
+}

@@ -1,0 +1,2 @@
+// expect: nothing, for nothing is wrong
+int main() {}

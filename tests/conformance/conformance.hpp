@@ -1,0 +1,38 @@
+// The whole suite.
+#pragma once
+
+#include "conformance/allgatherv_cases.hpp"
+#include "conformance/allreduce_cases.hpp"
+#include "conformance/broadcast_cases.hpp"
+#include "conformance/identity_cases.hpp"
+#include "conformance/region_cases.hpp"
+#include "conformance/sequence_cases.hpp"
+#include "conformance/suite.hpp"
+
+namespace conformance {
+
+template <class C>
+Suite<C> communicator_suite(RandomOperations random_operations = ten_thousand_operations) {
+  Suite<C> suite;
+  identity_cases(suite);
+  broadcast_cases(suite);
+  allgatherv_cases(suite);
+  allreduce_cases(suite);
+  sequence_cases(suite, random_operations);
+  return suite;
+}
+
+template <class C>
+Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations) {
+  auto suite = communicator_suite<C>(random_operations);
+  region_cases(suite);
+  return suite;
+}
+
+/// How a backend joins: `const bool joined = conformance::join<MyWorld>("MyBackend");`
+template <class World>
+bool join(const std::string& backend) {
+  return join<World>(backend, full_suite<typename World::Communicator>());
+}
+
+}  // namespace conformance

@@ -1,0 +1,45 @@
+// The suite itself is under test here. All of it passes on the plainest right backend; and because a suite that cannot
+// fail proves nothing, some case fails for every fault that is planted.
+
+#include <gtest/gtest-spi.h>
+
+#include "conformance/conformance.hpp"
+#include "conformance/reference_backend.hpp"
+#include "conformance/worlds.hpp"
+
+namespace {
+
+using conformance::Fault;
+using conformance::ReferenceRanks;
+using World = conformance::ThreadWorld<ReferenceRanks>;
+
+const bool joined = conformance::join<World>("Reference");
+
+class SuiteFindsFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(SuiteFindsFault, InSomeCase) {
+  const auto suite = conformance::full_suite<ReferenceRanks::Communicator>([](std::size_t) { return 100; });
+  ReferenceRanks::planted = GetParam();
+  testing::TestPartResultArray found;
+  {
+    const testing::ScopedFakeTestPartResultReporter collect(
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &found);
+    for (const auto& one : suite.cases()) {
+      World::run(4, one.body);
+      if (found.size() > 0) break;
+    }
+  }
+  ReferenceRanks::planted = Fault::None;
+  EXPECT_GT(found.size(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Planted, SuiteFindsFault,
+    testing::Values(Fault::BarrierDoesNothing, Fault::BroadcastAlwaysFromRankZero, Fault::BroadcastForgetsTheLastByte,
+                    Fault::ReductionInRankOrderInsteadOfTheTree, Fault::ReductionForgetsTheLastRank,
+                    Fault::ReductionSwapsItsArguments, Fault::ReductionWritesIntoTheSendBuffer,
+                    Fault::ReductionOfThePreviousCall, Fault::GatherIgnoresDisplacements, Fault::GatherClearsGaps,
+                    Fault::GatherMixesUpTwoRanks, Fault::RegionIsNotShared, Fault::RegionIsNotZeroFilled,
+                    Fault::FenceDoesNothing, Fault::EverybodyIsLeader, Fault::KeepsGoingAfterACallableThrew));
+
+}  // namespace

@@ -1,0 +1,75 @@
+// One suite that every backend faces. A case is a sentence and a body that all ranks run with their communicator; a
+// world knows how to start ranks of one backend. `join<World>("Name")` registers every case at every rank count of the
+// world.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace conformance {
+
+template <class C>
+struct Case {
+  std::string group;
+  std::string sentence;
+  std::function<void(const C&)> body;
+};
+
+template <class C>
+class Suite {
+ public:
+  class Group {
+   public:
+    Group(Suite& suite, std::string name) : suite_(suite), name_(std::move(name)) {}
+    void add(std::string sentence, std::function<void(const C&)> body) {
+      suite_.cases_.push_back({name_, std::move(sentence), std::move(body)});
+    }
+
+   private:
+    Suite& suite_;
+    std::string name_;
+  };
+
+  Group group(std::string name) { return Group(*this, std::move(name)); }
+  const std::vector<Case<C>>& cases() const { return cases_; }
+
+ private:
+  std::vector<Case<C>> cases_;
+};
+
+/// A world starts ranks:
+///   using Communicator = …;
+///   static std::vector<std::size_t> rank_counts();
+///   static void run(std::size_t ranks, const std::function<void(const Communicator&)>& body);
+/// `run` returns when every rank has ended, and turns what went wrong on any of them into a failure of the test.
+template <class World>
+class ConformanceTest : public testing::Test {
+ public:
+  using Body = std::function<void(const typename World::Communicator&)>;
+  ConformanceTest(std::size_t ranks, Body body) : ranks_(ranks), body_(std::move(body)) {}
+  void TestBody() override { World::run(ranks_, body_); }
+
+ private:
+  std::size_t ranks_;
+  Body body_;
+};
+
+template <class World>
+bool join(const std::string& backend, const Suite<typename World::Communicator>& suite) {
+  for (const std::size_t ranks : World::rank_counts()) {
+    for (const auto& one : suite.cases()) {
+      const std::string group = backend + "/" + std::to_string(ranks) + "ranks/" + one.group;
+      testing::RegisterTest(
+          group.c_str(), one.sentence.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [ranks, body = one.body]() -> testing::Test* { return new ConformanceTest<World>(ranks, body); });
+    }
+  }
+  return true;
+}
+
+}  // namespace conformance

@@ -1,0 +1,67 @@
+"""run-tests: nothing that failed is lost on the way to the last line."""
+import json
+import unittest
+
+from sandbox import Sandbox
+
+
+class RunTests(Sandbox):
+    def setUp(self):
+        super().setUp()
+        names = ("one", "two")
+        presets = {
+            "configurePresets": [{"name": name, "displayName": f"the configuration {name}"} for name in names],
+            "testPresets": [{"name": name, "configurePreset": name} for name in names],
+        }
+        (self.root / "CMakePresets.json").write_text(json.dumps(presets), encoding="utf-8")
+        self.command("cmake", "exit 0")
+        self.results(one=["run", "run"], two=["run"])
+
+    def results(self, code=0, **statuses):
+        """What ctest writes for each configuration."""
+        for name, cases in statuses.items():
+            lines = "".join(f'<testcase name="{name}.{i}" status="{status}"><system-out>said so</system-out></testcase>'
+                            for i, status in enumerate(cases))
+            (self.root / f"{name}.xml").write_text(f"<testsuite>{lines}</testsuite>", encoding="utf-8")
+        self.command("ctest", f'mkdir -p "{self.root}/build/$2"\ncp "{self.root}/$2.xml" "${{@: -1}}"\nexit {code}')
+
+    def outcome(self, *arguments):
+        result = self.run_tool("run-tests", "--jobs", "1", *(arguments or ("one", "two")))
+        return result.returncode, result.stdout.splitlines()[-1], result.stdout
+
+    def test_passes_are_summed_over_the_configurations(self):
+        self.assertEqual(self.outcome()[:2], (0, "3 passed, 0 failed"))
+
+    def test_a_failed_test_fails_the_whole_and_is_shown(self):
+        self.results(code=8, one=["run", "fail"], two=["run"])
+        code, last, text = self.outcome()
+        self.assertEqual((code, last), (1, "2 passed, 2 failed"))  # ctest says so for both configurations
+        self.assertIn("one.1: fail", text)
+        self.assertIn("| said so", text)
+
+    def test_a_skipped_test_has_not_passed(self):
+        for status in ("notrun", "skipped"):
+            self.results(one=["run", status], two=["run"])
+            self.assertEqual(self.outcome()[:2], (1, "2 passed, 1 failed"))
+
+    def test_a_configuration_that_does_not_build_fails_the_whole_but_not_the_others(self):
+        self.command("cmake", 'case "$*" in *--build*one*) echo broken code; exit 1;; esac')
+        code, last, text = self.outcome()
+        self.assertEqual((code, last), (1, "1 passed, 1 failed"))
+        self.assertIn("| broken code", text)
+
+    def test_no_tests_at_all_is_no_success(self):
+        self.results(one=[], two=[])
+        self.assertEqual(self.outcome()[:2], (1, "0 passed, 0 failed"))
+
+    def test_a_check_of_the_sources_that_fails_fails_the_whole(self):
+        (self.root / "tools/dev/format").write_text("#!/bin/sh\necho badly laid out\nexit 1\n", encoding="utf-8")
+        for check in ("check-layers", "check-files", "build-docs", "lint"):
+            (self.root / "tools/dev" / check).write_text("#!/bin/sh\n", encoding="utf-8")
+        result = self.run_tool("run-tests", "--jobs", "1")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "7 passed, 1 failed"))
+        self.assertIn("| badly laid out", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Installs one package of a build into a fresh prefix and lets a project that knows nothing else build against it.
+#
+# usage: check.sh <build folder> <package> <cmake | pkg-config> <here | moved> <compiler> [launcher …]
+#        check.sh <build folder> ferrompi other-mpi here <compiler> <compiler wrapper of another MPI>
+set -euo pipefail
+
+build=$1 package=$2 way=$3 place=$4 compiler=$5
+shift 5
+source=$(cd "$(dirname "$0")" && pwd)
+folder=$build/install-test/$package-$way-$place
+prefix=$folder/prefix
+
+rm -rf "$folder"
+mkdir -p "$folder"
+# The whole build for cobre-comm, which may bring ferrompi; ferrompi alone, to show that it needs no more.
+component=()
+[ "$package" = ferrompi ] && component=(--component ferrompi)
+cmake --install "$build" --prefix "$prefix" "${component[@]}" > "$folder/install.log"
+if [ "$package" = ferrompi ] && ls "$prefix"/lib*/libcobre-comm* > /dev/null 2>&1; then
+  echo "ferrompi alone has installed the library of cobre-comm"
+  exit 1
+fi
+if [ "$place" = moved ]; then
+  mkdir "$folder/elsewhere"
+  mv "$prefix" "$folder/elsewhere/somewhere else"  # with a blank, as users have them
+  prefix="$folder/elsewhere/somewhere else"
+fi
+# Nothing installed remembers where it was built.
+if grep -rlF --include='*.cmake' --include='*.pc' --include='*.hpp' -e "$build" -e "${source%/tests/install}" "$prefix"; then
+  echo "these installed files name the tree that they were built in"
+  exit 1
+fi
+
+configure() {
+  cmake -S "$source/$package" -B "$folder/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$prefix" "$@"
+}
+
+case $way in
+  cmake)
+    configure
+    cmake --build "$folder/build"
+    program=$folder/build/consumer
+    ;;
+  pkg-config)
+    libraries=$(echo "$prefix"/lib*)
+    export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
+    # pkg-config quotes blanks for a shell to read.
+    flags=$(pkg-config --cflags --libs "$package")
+    program=$folder/consumer
+    eval "\"$compiler\" -std=c++20 \"$source/$package/main.cpp\" $flags -o \"$program\""
+    ;;
+  other-mpi)
+    if configure -DMPI_CXX_COMPILER="$1" > "$folder/configure.log" 2>&1; then
+      echo "the package lets a project mix two MPIs"
+      exit 1
+    fi
+    grep "ferrompi was built with" "$folder/configure.log"
+    exit 0
+    ;;
+esac
+"$@" "$program" | tee "$folder/output.txt"
+grep -q consumed "$folder/output.txt"

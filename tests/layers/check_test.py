@@ -1,0 +1,127 @@
+"""Feeds the checks of the tree small trees that break one rule each, and expects to be told which, and where."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LAYERS = (ROOT / "tools/dev/layers.txt").read_text(encoding="utf-8")
+
+
+def run(check, files):
+    """Runs a check over a tree made of `files`, a dictionary of path to text."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in {"tools/dev/layers.txt": LAYERS, **files}.items():
+            file = Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        command = [sys.executable, str(ROOT / "tools/dev" / check), folder]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Tree(unittest.TestCase):
+    check = "check-layers"
+
+    def accepts(self, files):
+        result = run(self.check, files)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def refuses(self, files, *words):
+        result = run(self.check, files)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stdout)
+
+
+CORE = {"src/comm/core/clock.hpp": "#pragma once\n"}
+SHM = {"src/comm/backends/shm/segment.hpp": "#pragma once\n"}
+
+
+class Layering(Tree):
+    def test_a_file_may_use_its_own_floor_and_those_below(self):
+        self.accepts({
+            **CORE,
+            "include/cobre/comm/base/error.hpp": "#include <stdexcept>\n",
+            "include/ferrompi/error.hpp": "#include <cobre/comm/base/error.hpp>\n#include <mpi.h>\n#ifdef OPEN_MPI\n#endif\n",
+            "src/comm/backends/shm/a.cpp": '#include "comm/core/clock.hpp"\n#include <ferrompi/error.hpp>\n',
+            "tools/cobre-comm/info/main.cpp": '#include <cobre/comm/base/error.hpp>\n#include "info/table.hpp"\n',
+            "tools/cobre-comm/info/table.hpp": "#pragma once\n",
+        })
+
+    def test_a_lower_floor_may_not_use_a_higher_one(self):
+        self.refuses({**SHM, "src/comm/core/a.cpp": '\n#include "comm/backends/shm/segment.hpp"\n'},
+                     "src/comm/core/a.cpp:2", "core includes", "of backends, which stands above it")
+
+    def test_public_headers_are_on_floors_one_by_one(self):
+        self.refuses({"include/cobre/comm/run.hpp": "#pragma once\n",
+                      "include/cobre/comm/local.hpp": "#include <cobre/comm/run.hpp>\n"},
+                     "include/cobre/comm/local.hpp:1", "backends includes include/cobre/comm/run.hpp of factory")
+
+    def test_a_header_without_a_floor_is_refused(self):
+        self.refuses({"include/cobre/comm/new.hpp": "#pragma once\n"}, "include/cobre/comm/new.hpp:1", "no floor")
+
+    def test_ferrompi_sees_only_the_headers_that_both_layers_share(self):
+        self.refuses({**CORE, "src/ferrompi/a.cpp": '#include "comm/core/clock.hpp"\n'},
+                     "src/ferrompi/a.cpp:1", "may use only include/cobre/comm/base/")
+
+    def test_only_ferrompi_includes_the_mpi_header(self):
+        self.refuses({"src/comm/backends/mpi/a.cpp": "#include <mpi.h>\n"},
+                     "src/comm/backends/mpi/a.cpp:1", "<mpi.h> is for ferrompi alone")
+
+    def test_only_ferrompi_asks_which_mpi_library_it_is(self):
+        for line in ("#ifdef OPEN_MPI", "#if defined(MPICH_NUMVERSION)", "#  elif MPI_VERSION >= 4", "#ifndef OMPI_MAJOR_VERSION"):
+            self.refuses({"src/comm/backends/mpi/a.cpp": line + "\n#endif\n"},
+                         "src/comm/backends/mpi/a.cpp:1", "belongs to ferrompi")
+
+    def test_a_public_header_does_not_reach_into_the_sources(self):
+        for line in ('#include "comm/core/clock.hpp"', "#include <comm/core/clock.hpp>",
+                     '#include "../../../src/comm/core/clock.hpp"'):
+            self.refuses({**CORE, "include/cobre/comm/run.hpp": line + "\n"},
+                         "include/cobre/comm/run.hpp:1", "a public header includes a private file")
+
+    def test_the_product_does_not_know_tests_or_examples(self):
+        for stranger in ("tests", "examples", "bench"):
+            self.refuses({f"{stranger}/a.hpp": "#pragma once\n", "src/comm/core/a.cpp": f'#include "{stranger}/a.hpp"\n'},
+                         "src/comm/core/a.cpp:1", f"does not know {stranger}/")
+
+    def test_a_private_header_that_does_not_exist_is_refused(self):
+        self.refuses({"src/comm/core/a.cpp": '#include "clock.hpp"\n'}, "src/comm/core/a.cpp:1", "is no file of the tree")
+
+    def test_an_empty_tree_is_no_success(self):
+        self.refuses({}, "0 files")
+
+
+class Files(Tree):
+    check = "check-files"
+
+    def test_six_hundred_lines_are_accepted(self):
+        self.accepts({"src/a.cpp": "\n" * 600})
+
+    def test_a_longer_file_is_refused(self):
+        self.refuses({"src/a.cpp": "\n" * 601}, "src/a.cpp:601", "601 lines")
+
+    def test_unfinished_business_is_refused(self):
+        for word in ("TO" + "DO", "FIX" + "ME"):
+            self.refuses({"docs/a.md": f"\n{word}: later\n"}, "docs/a.md:2", "unfinished business")
+
+    def test_a_path_of_one_machine_is_refused(self):
+        for place in ("ho" + "me", "wo" + "rk"):
+            self.refuses({"cmake/a.cmake": f"set(x /{place}/someone/x)\n"}, "cmake/a.cmake:1", "only one machine has")
+
+
+class Links(Tree):
+    check = "check-links"
+
+    def test_links_between_pages_and_to_headings_are_accepted(self):
+        self.accepts({"README.md": "[a](docs/a.md#two-words) [b](https://example.org/x)\n", "docs/a.md": "## Two words\n[r](../README.md)\n"})
+
+    def test_a_link_to_a_missing_page_is_refused(self):
+        self.refuses({"README.md": "\nsee [a](docs/a.md)\n"}, "README.md:2", "leads nowhere: docs/a.md")
+
+    def test_a_link_to_a_missing_heading_is_refused(self):
+        self.refuses({"README.md": "# One\n[a](#two)\n"}, "README.md:2", "leads nowhere: #two")
+
+
+if __name__ == "__main__":
+    unittest.main()

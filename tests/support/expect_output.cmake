@@ -1,0 +1,25 @@
+# cmake -DOUTPUT=<regular expression> -P expect_output.cmake -- <command …>
+# cmake -DOUTPUT_FILE=<file>          -P expect_output.cmake -- <command …>
+#
+# Runs the command: it must succeed, and print something that matches the expression, or just what the file holds.
+# (CTest's PASS_REGULAR_EXPRESSION forgets the exit code.)
+set(command)
+foreach(index RANGE 1 ${CMAKE_ARGC})
+  if(CMAKE_ARGV${index} STREQUAL "--")
+    set(command "")
+  elseif(DEFINED CMAKE_ARGV${index})
+    list(APPEND command ${CMAKE_ARGV${index}})
+  endif()
+endforeach()
+execute_process(COMMAND ${command} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE result)
+message("${output}${errors}")
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "failed: ${result}")
+elseif(DEFINED OUTPUT AND NOT output MATCHES "${OUTPUT}")
+  message(FATAL_ERROR "the output does not match ${OUTPUT}")
+elseif(DEFINED OUTPUT_FILE)
+  file(READ ${OUTPUT_FILE} expected)
+  if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "the output should be:\n${expected}")
+  endif()
+endif()

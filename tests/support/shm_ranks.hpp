@@ -1,0 +1,92 @@
+// Groups of shm ranks for tests.
+#pragma once
+
+#include <cobre/comm.hpp>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/processes.hpp"
+
+namespace test {
+
+using cobre::comm::ShmBackend;
+using cobre::comm::ShmConfig;
+
+inline ShmConfig shm_config(const std::string& name, std::size_t rank, std::size_t size) {
+  ShmConfig config;
+  config.name = name;
+  config.rank = rank;
+  config.size = size;
+  return config;
+}
+
+/// Each rank a process: attaches as `config` says, runs `body`, says what that returns.
+inline std::vector<Process> start_ranks(const std::vector<ShmConfig>& configs,
+                                        const std::function<std::string(const ShmBackend&)>& body) {
+  std::vector<Process> ranks;
+  for (const ShmConfig& config : configs) {
+    ranks.emplace_back([&] {
+      const ShmBackend comm = ShmBackend::attach(config);
+      return body(comm);
+    });
+  }
+  return ranks;
+}
+
+inline std::vector<ShmConfig> shm_configs(std::size_t size, const std::function<void(ShmConfig&)>& change = {}) {
+  std::vector<ShmConfig> configs;
+  const std::string name = unique_name();
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    configs.push_back(shm_config(name, rank, size));
+    if (change) change(configs.back());
+  }
+  return configs;
+}
+
+/// Each rank a thread of this process.
+inline void run_threads(const std::vector<ShmConfig>& configs, const std::function<void(const ShmBackend&)>& body) {
+  std::vector<std::thread> threads;
+  for (const ShmConfig& config : configs) {
+    threads.emplace_back([&] {
+      try {
+        const ShmBackend comm = ShmBackend::attach(config);
+        body(comm);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << config.rank << " threw: " << error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+/// What an operation ended with, in a form that a process can say.
+inline std::string outcome_of(const std::function<void()>& operation) {
+  using namespace cobre::comm;
+  const auto list = [](const std::vector<std::size_t>& ranks) {
+    std::string text;
+    for (const std::size_t rank : ranks) text += " " + std::to_string(rank);
+    return text;
+  };
+  try {
+    operation();
+    return "fine";
+  } catch (const PeerFailed& error) {
+    std::string text = "PeerFailed " + std::to_string(error.rank());
+    if (error.signal()) text += " signal " + std::to_string(*error.signal());
+    if (error.exit_code()) text += " exit " + std::to_string(*error.exit_code());
+    return text;
+  } catch (const TimedOut& error) {
+    return "TimedOut" + list(error.missing_ranks());
+  } catch (const CollectiveMismatch& error) {
+    return "CollectiveMismatch " + error.field() + list(error.ranks());
+  } catch (const InvalidCommunicator&) {
+    return "InvalidCommunicator";
+  } catch (const std::exception& error) {
+    return std::string("other: ") + error.what();
+  }
+}
+
+}  // namespace test

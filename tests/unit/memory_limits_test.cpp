@@ -1,0 +1,74 @@
+#include "comm/core/memory_limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+using cobre::comm::core::available_memory;
+
+class MemoryLimits : public testing::Test {
+ protected:
+  MemoryLimits() {
+    write("proc/meminfo", "MemTotal:  8000000 kB\nMemFree: 1 kB\nMemAvailable:    1000 kB\n");
+    write("proc/self/cgroup", "0::/job/step\n");
+  }
+  ~MemoryLimits() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  std::size_t available() { return available_memory(root_ / "proc", root_ / "cgroup").bytes; }
+
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() / ("cobre-limits-" + std::to_string(::getpid()));
+};
+
+TEST_F(MemoryLimits, IsWhatTheMachineHasFreeWhereNoGroupLimitsIt) {
+  EXPECT_EQ(available(), 1000U * 1024);
+  write("cgroup/job/step/memory.max", "max\n");
+  EXPECT_EQ(available(), 1000U * 1024);
+}
+
+TEST_F(MemoryLimits, IsWhatTheGroupHasLeft) {
+  write("cgroup/job/step/memory.max", "500000\n");
+  write("cgroup/job/step/memory.current", "100000\n");
+  EXPECT_EQ(available(), 400000U);
+  EXPECT_EQ(available_memory(root_ / "proc", root_ / "cgroup").source, "the memory limit of this container or job");
+}
+
+TEST_F(MemoryLimits, HeedsTheTightestAncestor) {
+  write("cgroup/job/step/memory.max", "500000\n");
+  write("cgroup/job/memory.max", "300000\n");
+  write("cgroup/job/memory.current", "250000\n");
+  EXPECT_EQ(available(), 50000U);
+  write("cgroup/memory.max", "1000\n");
+  EXPECT_EQ(available(), 1000U);
+}
+
+TEST_F(MemoryLimits, IsNothingWhereMoreIsUsedThanAllowed) {
+  write("cgroup/job/memory.max", "1000\n");
+  write("cgroup/job/memory.current", "2000\n");
+  EXPECT_EQ(available(), 0U);
+}
+
+TEST_F(MemoryLimits, ReadsTheFirstVersionOfControlGroups) {
+  write("proc/self/cgroup", "4:cpu,cpuacct:/x\n3:hugetlb,memory:/job\n");
+  write("cgroup/memory/job/memory.limit_in_bytes", "70000\n");
+  write("cgroup/memory/job/memory.usage_in_bytes", "60000\n");
+  EXPECT_EQ(available(), 10000U);
+}
+
+TEST_F(MemoryLimits, KnowsNoLimitWhereNothingCanBeRead) {
+  std::filesystem::remove_all(root_);
+  EXPECT_EQ(available(), std::numeric_limits<std::size_t>::max());
+}
+
+TEST(MemoryLimitsOfThisProcess, AreSane) {
+  EXPECT_GT(available_memory().bytes, 1024U * 1024U);
+  EXPECT_LT(available_memory().bytes, std::size_t{1} << 48);
+}
+
+}  // namespace

@@ -1,0 +1,103 @@
+#include <cobre/comm.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <set>
+
+namespace {
+
+using namespace cobre::comm;
+using namespace cobre::comm::detail;
+
+constexpr OperationRecord sample{.operation = Operation::Allreduce,
+                                 .reduction = static_cast<std::uint8_t>(ReduceOp::Sum),
+                                 .type = ElementType::Double,
+                                 .element_size = 8,
+                                 .count = 100,
+                                 .root = 0,
+                                 .sequence = 42};
+
+std::vector<std::pair<OperationRecord, std::string>> variations() {
+  std::vector<std::pair<OperationRecord, std::string>> all(9, {sample, ""});
+  all[0] = {sample, ""};
+  all[0].first.operation = Operation::Broadcast, all[0].second = "operation";
+  all[1].first.reduction = static_cast<std::uint8_t>(ReduceOp::Max), all[1].second = "op";
+  all[2].first.reduction = callable_reduction, all[2].second = "op";
+  all[3].first.type = ElementType::Int64, all[3].second = "type";
+  all[4].first.element_size = 16, all[4].second = "type";
+  all[5].first.count = 101, all[5].second = "count";
+  all[6].first.root = 1, all[6].second = "root";
+  all[7].first.sequence = 43, all[7].second = "sequence";
+  all[8].first.reproducible = 1, all[8].second = "reproducible";
+  return all;
+}
+
+TEST(OperationRecord, IsExchangedAsItIs) {
+  static_assert(std::is_trivially_copyable_v<OperationRecord> && sizeof(OperationRecord) == 32);
+  static_assert(std::has_unique_object_representations_v<OperationRecord>, "no padding");
+}
+
+TEST(OperationRecord, DiffersInTheFingerprintWhereverItDiffers) {
+  std::set<std::uint64_t> seen{fingerprint(sample)};
+  for (const auto& [record, field] : variations()) {
+    EXPECT_TRUE(seen.insert(fingerprint(record)).second) << field;
+  }
+  EXPECT_EQ(fingerprint(sample), fingerprint(OperationRecord(sample)));
+}
+
+TEST(OperationRecord, NamesTheFieldThatDiffers) {
+  EXPECT_EQ(differing_field(sample, sample), nullptr);
+  for (const auto& [record, field] : variations()) EXPECT_EQ(differing_field(sample, record), field);
+  OperationRecord a{.operation = Operation::Allgatherv, .count = 1};
+  OperationRecord b{.operation = Operation::Allgatherv, .count = 2};
+  EXPECT_STREQ(differing_field(a, b), "counts");
+}
+
+TEST(OperationRecord, SpreadsEveryBitOverTheFingerprint) {
+  double flipped = 0;
+  for (int bit = 0; bit < 64; ++bit) {
+    auto changed = sample;
+    changed.count ^= std::uint64_t{1} << bit;
+    flipped += std::popcount(fingerprint(changed) ^ fingerprint(sample));
+  }
+  EXPECT_NEAR(flipped / 64, 32, 3);
+}
+
+TEST(OperationRecord, HashOfCountsDependsOnOrderAndLength) {
+  using Sizes = std::vector<std::size_t>;
+  const std::set<std::uint64_t> hashes{hash_counts(Sizes{}), hash_counts(Sizes{0}), hash_counts(Sizes{0, 0}),
+                                       hash_counts(Sizes{1, 2}), hash_counts(Sizes{2, 1})};
+  EXPECT_EQ(hashes.size(), 5U);
+}
+
+TEST(Observed, ReportsEveryCollectiveAndItsBytes) {
+  const LocalBackend comm;
+  std::vector<std::pair<std::string, std::size_t>> log;
+  const auto observer = [&log](const ObservedOperation& operation) {
+    log.emplace_back(operation.name, operation.bytes);
+    EXPECT_GE(operation.time.count(), 0);
+  };
+  const Observed watched(comm, observer);
+  static_assert(Communicator<std::remove_const_t<decltype(watched)>>);
+  watched.barrier();
+  EXPECT_EQ(watched.broadcast(5, 0), 5);
+  EXPECT_EQ(watched.allreduce(2.5, ReduceOp::Sum), 2.5);
+  std::vector<float> recv(3);
+  watched.allgatherv(std::vector<float>{1, 2, 3}, recv, std::array<std::size_t, 1>{3}, std::array<std::size_t, 1>{0});
+  EXPECT_EQ(log, (std::vector<std::pair<std::string, std::size_t>>{
+                     {"barrier", 0}, {"broadcast", 4}, {"allreduce", 8}, {"allgatherv", 12}}));
+}
+
+TEST(Observed, DoesNotCountWhatWasRefused) {
+  const LocalBackend comm;
+  OperationStatistics statistics;
+  const Observed watched(comm, statistics);
+  EXPECT_THROW((void)watched.broadcast(1, 3), InvalidRoot);
+  EXPECT_EQ(watched.allreduce(1, ReduceOp::Sum), 1);
+  watched.barrier();
+  EXPECT_EQ(statistics.total().calls, 2U);
+  EXPECT_EQ(statistics.total().bytes, 4U);
+}
+
+}  // namespace

@@ -1,0 +1,282 @@
+// How a group comes together, and every way in which it does not.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "comm/backends/shm/messages.hpp"
+#include "comm/backends/shm/rendezvous.hpp"
+#include "support/shm_ranks.hpp"
+
+namespace {
+
+using cobre::comm::InitializationFailed;
+using cobre::comm::InvalidConfiguration;
+using cobre::comm::ReduceOp;
+using cobre::comm::ShmBackend;
+using cobre::comm::ShmConfig;
+using test::Clock;
+using test::Process;
+using test::shm_config;
+using test::shm_configs;
+using test::unique_name;
+using namespace std::chrono_literals;
+
+std::string attach_and_add(const ShmConfig& config) {
+  try {
+    return "sum " + std::to_string(ShmBackend::attach(config).allreduce(1, ReduceOp::Sum));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+Process process_of(const ShmConfig& config) {
+  return Process([config] { return attach_and_add(config); });
+}
+
+TEST(ShmRendezvous, TakesRanksInAnyOrder) {
+  const auto configs = shm_configs(4);
+  std::vector<Process> ranks;
+  for (const std::size_t rank : {3U, 1U, 0U, 2U}) {
+    ranks.push_back(process_of(configs[rank]));
+    std::this_thread::sleep_for(30ms);
+  }
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 4");
+}
+
+TEST(ShmRendezvous, MixesProcessesAndThreads) {
+  const auto configs = shm_configs(4);
+  auto alone = process_of(configs[3]);
+  Process pair([&] {
+    std::string words[2];
+    std::thread other([&] { words[1] = attach_and_add(configs[1]); });
+    words[0] = attach_and_add(configs[0]);
+    other.join();
+    return words[0] + ", " + words[1];
+  });
+  auto another = process_of(configs[2]);
+  EXPECT_EQ(pair.words(), "sum 4, sum 4");
+  EXPECT_EQ(alone.words(), "sum 4");
+  EXPECT_EQ(another.words(), "sum 4");
+}
+
+TEST(ShmRendezvous, CanBeRepeatedUnderTheSameNameAtOnce) {
+  const auto configs = shm_configs(3);
+  std::vector<Process> ranks;
+  for (const auto& config : configs) {
+    ranks.emplace_back([&] {
+      std::string words;
+      for (int round = 0; round < 20; ++round) words = attach_and_add(config);
+      return words;
+    });
+  }
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 3");
+}
+
+TEST(ShmRendezvous, NamesTheRanksThatNeverCameOnEveryRankThatDid) {
+  const auto configs = shm_configs(5, [](ShmConfig& config) { config.connect_timeout = 300ms; });
+  auto first = process_of(configs[0]);
+  auto third = process_of(configs[2]);
+  const std::string expected =
+      "backend 'shm' could not start: of 5 ranks, ranks 1, 3 and 4 did not come to the group '" + configs[0].name +
+      "' within 300 ms; start all of them on this machine with the same COBRE_SHM_NAME";
+  EXPECT_EQ(first.words(), expected);
+  EXPECT_EQ(third.words(), expected);
+}
+
+TEST(ShmRendezvous, SaysThatRankZeroNeverCame) {
+  auto config = shm_config(unique_name(), 1, 2);
+  config.connect_timeout = 200ms;
+  EXPECT_EQ(process_of(config).words(),
+            "backend 'shm' could not start: rank 1 of 2 waited 200 ms for rank 0 of the group '" + config.name +
+                "', which never came; start it on this machine with the same COBRE_SHM_NAME");
+}
+
+TEST(ShmRendezvous, RefusesDifferentSizesOnEveryRank) {
+  const std::string name = unique_name();
+  auto zero = process_of(shm_config(name, 0, 3));
+  auto one = process_of(shm_config(name, 1, 3));
+  std::this_thread::sleep_for(100ms);
+  auto two = process_of(shm_config(name, 2, 4));
+  const std::string expected = "backend 'shm' could not start: rank 2 came to the group '" + name +
+                               "' with COBRE_SHM_SIZE 4, but rank 0 has 3; give all ranks the same";
+  for (Process* rank : {&zero, &one, &two}) EXPECT_EQ(rank->words(), expected);
+}
+
+TEST(ShmRendezvous, TurnsASecondRankOfTheSameNumberAwayAndGoesOnWithTheFirst) {
+  const auto configs = shm_configs(3);
+  auto zero = process_of(configs[0]);
+  auto one = process_of(configs[1]);
+  std::this_thread::sleep_for(100ms);
+  auto one_again = process_of(configs[1]);
+  EXPECT_EQ(one_again.words(), "backend 'shm' could not start: rank 1 of the group '" + configs[0].name +
+                                   "' is taken by process " + std::to_string(one.pid()) +
+                                   "; give each rank its own COBRE_SHM_RANK, and each job its own COBRE_SHM_NAME");
+  auto two = process_of(configs[2]);
+  for (Process* rank : {&zero, &one, &two}) EXPECT_EQ(rank->words(), "sum 3");
+}
+
+TEST(ShmRendezvous, TurnsASecondRankZeroAway) {
+  const auto configs = shm_configs(2);
+  auto zero = process_of(configs[0]);
+  std::this_thread::sleep_for(50ms);
+  auto zero_again = process_of(configs[0]);
+  EXPECT_EQ(zero_again.words(), "backend 'shm' could not start: another rank 0 of a group named '" + configs[0].name +
+                                    "' is starting in process " + std::to_string(zero.pid()) +
+                                    "; give each job its own COBRE_SHM_NAME, and each rank of a job its own "
+                                    "COBRE_SHM_RANK");
+  auto one = process_of(configs[1]);
+  EXPECT_EQ(zero.words(), "sum 2");
+  EXPECT_EQ(one.words(), "sum 2");
+}
+
+TEST(ShmRendezvous, LetsASecondGroupUseTheNameOnceTheFirstRuns) {
+  const std::string name = unique_name();
+  test::Shared<std::atomic<int>> stage;
+  std::vector<Process> first;
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    first.emplace_back([&, rank]() -> std::string {
+      const auto comm = ShmBackend::attach(shm_config(name, rank, 2));
+      ++*stage;
+      test::eventually([&] { return *stage == 3; });
+      return "sum " + std::to_string(comm.allreduce(1, ReduceOp::Sum));
+    });
+  }
+  ASSERT_TRUE(test::eventually([&] { return *stage == 2; }));
+  std::vector<Process> second;
+  for (std::size_t rank = 0; rank < 3; ++rank) second.push_back(process_of(shm_config(name, rank, 3)));
+  for (auto& rank : second) EXPECT_EQ(rank.words(), "sum 3");
+  ++*stage;
+  for (auto& rank : first) EXPECT_EQ(rank.words(), "sum 2");
+}
+
+TEST(ShmRendezvous, ForgetsAJobThatCrashedWhileStarting) {
+  const auto configs = shm_configs(2);
+  auto crashed = process_of(configs[0]);
+  std::this_thread::sleep_for(50ms);
+  crashed.signal(SIGKILL);
+  (void)crashed.await_end();
+  auto zero = process_of(configs[0]);
+  auto one = process_of(configs[1]);
+  EXPECT_EQ(zero.words(), "sum 2");
+  EXPECT_EQ(one.words(), "sum 2");
+}
+
+TEST(ShmRendezvous, IsNotDelayedByAVisitorThatSaysNothingOrNonsense) {
+  using namespace cobre::comm::shm;
+  const auto configs = shm_configs(2);
+  const auto begin = Clock::now();
+  auto zero = process_of(configs[0]);
+  std::vector<cobre::comm::core::Descriptor> visitors;
+  for (int i = 0; i < 5; ++i) {
+    visitors.push_back(open_socket());
+    ASSERT_TRUE(test::eventually([&] { return connect_to(visitors.back(), socket_name(configs[0].name)) == 0; }));
+  }
+  const std::array<std::byte, 40> nonsense{};
+  ASSERT_TRUE(send_message(visitors[0], nonsense));
+  Hello foreign;
+  foreign.magic = 1;
+  ASSERT_TRUE(send_message(visitors[1], foreign));
+  Hello beyond;
+  beyond.name_check = name_check(configs[0].name);
+  beyond.size = 2;
+  beyond.rank = 77;
+  ASSERT_TRUE(send_message(visitors[2], beyond, std::array{0}));
+  auto one = process_of(configs[1]);
+  EXPECT_EQ(zero.words(), "sum 2");
+  EXPECT_EQ(one.words(), "sum 2");
+  EXPECT_LT(Clock::now() - begin, 1500ms);  // less than the patience with one of them
+}
+
+// Needs the right to become another user, which continuous integration has and a developer's account has not.
+TEST(ShmRendezvous, NamesAnotherUserWhoHoldsTheName) {
+  if (geteuid() != 0) return;
+  using namespace cobre::comm::shm;
+  const std::string name = unique_name();
+  const std::string socket = socket_name(name);  // root's, which anybody can work out
+  test::Shared<std::atomic<int>> stage;
+  Process squatter([&]() -> std::string {
+    if (setuid(65534) != 0) return "cannot become nobody";
+    const auto listener = open_socket();
+    if (bind_to(listener, socket) != 0 || listen(listener.get(), 8) != 0) return "cannot listen";
+    *stage = 1;
+    test::eventually([&] { return *stage == 2; });
+    return "held";
+  });
+  ASSERT_TRUE(test::eventually([&] { return *stage == 1; }));
+  const std::string expected = "backend 'shm' could not start: the name '" + name +
+                               "' is held by a process of user 65534, not of this user (0); choose another "
+                               "COBRE_SHM_NAME, one that nobody can guess";
+  EXPECT_EQ(process_of(shm_config(name, 0, 2)).words(), expected);
+  EXPECT_EQ(process_of(shm_config(name, 1, 2)).words(), expected);
+  *stage = 2;
+  EXPECT_EQ(squatter.words(), "held");
+}
+
+TEST(ShmRendezvous, IgnoresAnotherUserWhoConnects) {
+  if (geteuid() != 0) return;
+  using namespace cobre::comm::shm;
+  const auto configs = shm_configs(2);
+  auto zero = process_of(configs[0]);
+  Process stranger([&]() -> std::string {
+    if (setuid(65534) != 0) return "cannot become nobody";
+    const auto link = open_socket();
+    const std::string name =
+        "cobre-comm/0/" + socket_name(configs[0].name).substr(std::string("cobre-comm/65534/").size());
+    if (!test::eventually([&] { return connect_to(link, name) == 0; })) return "cannot connect";
+    Hello hello;
+    hello.name_check = name_check(configs[0].name);
+    hello.size = 2;
+    hello.rank = 1;
+    hello.process = this_process();
+    const int own = 0;
+    (void)send_message(link, hello, std::span(&own, 1));
+    Reply reply;
+    std::vector<cobre::comm::core::Descriptor> descriptors;
+    Received received = Received::Nothing;
+    test::eventually([&] { return (received = receive_message(link, reply, descriptors)) != Received::Nothing; });
+    return received == Received::Closed ? "ignored" : "let in";
+  });
+  EXPECT_EQ(stranger.words(), "ignored");
+  auto one = process_of(configs[1]);
+  EXPECT_EQ(zero.words(), "sum 2");
+  EXPECT_EQ(one.words(), "sum 2");
+}
+
+TEST(ShmConfiguration, IsRefusedBeforeAnythingHappens) {
+  EXPECT_THROW((void)ShmBackend::attach(shm_config("", 0, 1)), InvalidConfiguration);
+  EXPECT_THROW((void)ShmBackend::attach(shm_config(std::string(500, 'x'), 0, 1)), InvalidConfiguration);
+  EXPECT_THROW((void)ShmBackend::attach(shm_config("x", 0, 0)), InvalidConfiguration);
+  EXPECT_THROW((void)ShmBackend::attach(shm_config("x", 0, 129)), InvalidConfiguration);
+  try {
+    (void)ShmBackend::attach(shm_config("x", 3, 3));
+    ADD_FAILURE();
+  } catch (const InvalidConfiguration& error) {
+    EXPECT_EQ(error.variable(), "COBRE_SHM_RANK");
+    EXPECT_STREQ(
+        error.what(),
+        "backend 'shm' could not start: COBRE_SHM_RANK is '3', but must be from 0 to 2, because COBRE_SHM_SIZE is 3");
+  }
+  auto tiny = shm_config(unique_name(), 0, 1);
+  tiny.segment_bytes = 1000;
+  EXPECT_THROW((void)ShmBackend::attach(tiny), InitializationFailed);
+}
+
+TEST(ShmConfiguration, ThatTheMachineCannotHoldIsAllocationFailedOnEveryRank) {
+  const auto configs = shm_configs(2, [](ShmConfig& config) { config.segment_bytes = std::size_t{1} << 20; });
+  auto zero = Process([&]() -> std::string {
+    rlimit limit{.rlim_cur = 0, .rlim_max = 0};
+    setrlimit(RLIMIT_FSIZE, &limit);  // no file may have any bytes: the kernel's way of having no room
+    signal(SIGXFSZ, SIG_IGN);
+    return attach_and_add(configs[0]);
+  });
+  auto one = process_of(configs[1]);
+  const auto words = zero.words();
+  EXPECT_TRUE(words.starts_with("attach on rank 0 of 2: ")) << words;
+  EXPECT_NE(words.find("bytes could not be had: the memory file cannot grow (File too large)"), std::string::npos)
+      << words;
+  EXPECT_EQ(one.words().substr(std::string("attach on rank 1").size()),
+            words.substr(std::string("attach on rank 0").size()));
+}
+
+}  // namespace
