@@ -43,7 +43,7 @@ struct MatchedRecv : MessageOperation {
 class [[nodiscard]] Message {
  public:
   Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status, MPI_BYTE) {}
-  Message(Message&& other) noexcept : native_(std::exchange(other.native_, MPI_MESSAGE_NULL)), status_(other.status_) {}
+  Message(Message&& other) noexcept : native_(std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL})), status_(other.status_) {}
   Message& operator=(Message&& other) noexcept;
   ~Message() { discard(); }
 

@@ -9,7 +9,7 @@ namespace ferrompi {
 Message& Message::operator=(Message&& other) noexcept {
   if (this != &other) {
     discard();
-    native_ = std::exchange(other.native_, MPI_MESSAGE_NULL);
+    native_ = std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL});
     status_ = other.status_;
   }
   return *this;

@@ -68,7 +68,7 @@ inline constexpr bool info_values_may_be_empty = true;
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 #define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr auto persistent = &MPIX_##Name##_init
 #else
-#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr ::ferrompi::detail::Absent persistent
+#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr ::ferrompi::detail::Absent persistent {}
 #endif
 #define FERROMPI_LARGE_COLLECTIVE(Name, name) \
   static constexpr ::ferrompi::detail::Absent blocking_large{}, nonblocking_large{}, persistent_large {}
