@@ -1,6 +1,6 @@
 """Runs the training loop under SimGrid at several rank counts and prints how long the simulated machine takes.
 
-usage: simulate.py [--stages N] SMPIRUN PROGRAM RANKS...
+usage: simulate.py [--iterations N] [--stages N] SMPIRUN PROGRAM RANKS...
 
 The machine: one rank a node, 100 Gb/s and one microsecond to a switch that is never the bottleneck; collectives as MPICH
 does them. Computation costs nothing there, so the figures are those of the messages alone, and the same on every run.
@@ -25,13 +25,13 @@ PLATFORM = """<?xml version='1.0'?>
 RESULT = re.compile(r"^ranks (\d+) collectives (\d+) milliseconds ([0-9.]+)$", re.MULTILINE)
 
 
-def simulate(smpirun, program, ranks, stages):
+def simulate(smpirun, program, ranks, iterations, stages):
     with tempfile.NamedTemporaryFile("w", suffix=".xml") as platform:
         platform.write(PLATFORM.format(last=ranks - 1))
         platform.flush()
         command = [smpirun, "-np", str(ranks), "-platform", platform.name, "--cfg=smpi/simulate-computation:no",
                    "--cfg=smpi/coll-selector:mpich", "--log=root.thresh:warning", program]
-        command += map(str, (stages, PASSES, STATE, CAPACITY, STATISTICS))
+        command += map(str, (iterations, stages, PASSES, STATE, CAPACITY, STATISTICS))
         job = subprocess.run(command, capture_output=True, text=True, check=False)
     result = RESULT.search(job.stdout)
     if job.returncode != 0 or not result or int(result[1]) != ranks:
@@ -41,6 +41,7 @@ def simulate(smpirun, program, ranks, stages):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--iterations", type=int, default=1)
     parser.add_argument("--stages", type=int, default=60)
     parser.add_argument("smpirun")
     parser.add_argument("program")
@@ -49,7 +50,8 @@ def main():
     print(f"SIMULATED (SimGrid): a training iteration of {options.stages} stages, data checked on every rank\n")
     print(f"{'ranks':>6} {'collectives':>12} {'iteration':>14} {'collective':>14}")
     for ranks in options.ranks:
-        collectives, milliseconds = simulate(options.smpirun, options.program, ranks, options.stages)
+        collectives, milliseconds = simulate(options.smpirun, options.program, ranks, options.iterations,
+                                             options.stages)
         print(f"{ranks:>6} {collectives:>12} {milliseconds:>11.3f} ms {milliseconds / collectives * 1e3:>11.2f} us",
               flush=True)
 

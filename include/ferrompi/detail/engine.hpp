@@ -125,6 +125,9 @@ template <class Op, class Form, class... Tail>
 }
 
 /// Runs the operation in the given form. `tail` is for blocking calls that return a status.
+///
+/// Operations read the communicator before they look at their buffers: compilers keep the order of loads whose results
+/// are used on both sides of the branch below, and the first argument of MPI goes where the communicator's address was.
 template <class Op, class Form, class... Tail>
 FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
   if (Op::must_shrink(args)) [[unlikely]] {

@@ -13,7 +13,8 @@ struct ReduceArgs {
   void* recv;
   std::size_t count;
   int root;
-  Group group;
+  MPI_Comm comm;
+  int size = 0;  // of the communicator, where the operation asks: what nobody asks for is not even read
   // Filled in by `reduce`:
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
@@ -95,8 +96,7 @@ struct ElementwiseReduction : CollectiveTraits {
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
-    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.group.native,
-                    tail...);
+    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.comm, tail...);
   }
   static constexpr bool counts_are_large(const Args& args) { return exceeds_int(args.count); }
   static constexpr bool must_shrink(const Args& args) {
@@ -113,20 +113,22 @@ struct ElementwiseReduction : CollectiveTraits {
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op) {
     static_assert(lengths_may_agree<S, R>, "send and recv must have the same length");
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
     checks.equal(from.size(), to.size());
     checks.apart(from, to);
-    return reduce<Self, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, group},
+    return reduce<Self, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, comm},
                                       std::forward<O>(op));
   }
 
   template <class Form, BufferLike B, class O>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
-    return reduce<Self, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group},
+    return reduce<Self, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, comm},
                                       std::forward<O>(op));
   }
 
