@@ -24,12 +24,12 @@ Placement place(const detail::AllgathervCall& call, std::size_t scale, int* coun
   std::size_t furthest = 0;
   for (std::size_t r = 0; r < call.counts.size(); ++r) {
     const std::size_t count = call.counts[r] * scale;
-    const std::size_t displ = call.displs[r] * scale;
+    const std::size_t displ = count == 0 ? 0 : call.displs[r] * scale;  // nothing may lie anywhere
     counts[r] = static_cast<int>(count);
     displs[r] = static_cast<int>(displ);
     total += count;
     furthest = std::max(furthest, displ);
-    placement.reach = std::max(placement.reach, count == 0 ? 0 : displ + count);
+    placement.reach = std::max(placement.reach, displ + count);
   }
   placement.fits_int = total <= INT_MAX && furthest <= INT_MAX;
   return placement;
@@ -54,11 +54,17 @@ void gather_segments(const detail::MpiState& state, const detail::AllgathervCall
     const auto [reach, fits_int] = place(call, scale, scratch.int_counts.data(), scratch.int_displs.data());
     const std::span<const T> send(static_cast<const T*>(call.send), call.counts[rank] * scale);
     const std::span<T> recv(static_cast<T*>(call.recv), reach);
+    const auto gather = [&](const auto& counts, const auto& displs) {
+      if (call.in_place) {
+        state.world.allgatherv_inplace(recv, counts, displs);
+      } else {
+        state.world.allgatherv(send, recv, counts, displs);
+      }
+    };
     if (fits_int) [[likely]] {
-      state.world.allgatherv(send, recv, scratch.int_counts, scratch.int_displs);
+      gather(scratch.int_counts, scratch.int_displs);
     } else {
-      state.world.allgatherv(send, recv, scaled(call.counts, scale, scratch.counts),
-                             scaled(call.displs, scale, scratch.displs));
+      gather(scaled(call.counts, scale, scratch.counts), scaled(call.displs, scale, scratch.displs));
     }
   });
 }
