@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ferrompi {
 
@@ -99,6 +100,9 @@ class [[nodiscard]] Communicator {
   [[nodiscard]] std::string processor_name() const;
   /// Collective. Who runs where, on which MPI, in which Slurm job; include <ferrompi/topology.hpp> to use it.
   [[nodiscard]] TopologyInfo topology() const;
+  /// The ranks that this process knows to have died, after an error of class ProcFailed. Empty on libraries that end
+  /// the job instead of reporting. Not collective.
+  [[nodiscard]] std::vector<int> failed_ranks() const;
   /// Ends every process of the communicator with this exit code.
   [[noreturn]] void abort(int code) const;
 
@@ -251,7 +255,16 @@ class [[nodiscard]] Communicator {
     return detail::iprobe<T>(group_, source, tag);
   }
   /// Waits for a message and takes it: no other thread or wildcard can receive it any more.
-  [[nodiscard]] Message mprobe(int source, int tag) const;
+  [[nodiscard]] FERROMPI_INLINE Message mprobe(int source, int tag) const {
+    const detail::Checks checks("mprobe", group_);
+    checks.source(source);
+    checks.receive_tag(tag);
+    const detail::CallGuard guard("mprobe");
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
+    return Message(message, status);
+  }
   [[nodiscard]] std::optional<Message> improbe(int source, int tag) const;
 
  private:

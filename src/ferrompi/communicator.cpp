@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <numeric>
 #include <ostream>
 
 namespace ferrompi {
@@ -149,20 +150,35 @@ std::string Communicator::processor_name() const {
   return std::string(text.data(), static_cast<std::size_t>(length));
 }
 
+std::vector<int> Communicator::failed_ranks() const {
+  const detail::Checks checks("failed_ranks", group_);
+#if defined(MPIX_ERR_PROC_FAILED)
+  // A library may declare these functions and not be able to answer: then nobody is known to have failed.
+  MPI_Group failed = MPI_GROUP_NULL;
+  if (MPIX_Comm_failure_ack(group_.native) != MPI_SUCCESS ||
+      MPIX_Comm_failure_get_acked(group_.native, &failed) != MPI_SUCCESS) {
+    return {};
+  }
+  int count = 0;
+  MPI_Group all = MPI_GROUP_NULL;
+  detail::check(MPI_Group_size(failed, &count), "failed_ranks");
+  detail::check(MPI_Comm_group(group_.native, &all), "failed_ranks");
+  std::vector<int> inside(static_cast<std::size_t>(count));
+  std::iota(inside.begin(), inside.end(), 0);
+  std::vector<int> ranks(inside.size());
+  const int code = MPI_Group_translate_ranks(failed, count, inside.data(), all, ranks.data());
+  if (failed != MPI_GROUP_EMPTY) MPI_Group_free(&failed);
+  MPI_Group_free(&all);
+  detail::check(code, "failed_ranks");
+  return ranks;
+#else
+  return {};
+#endif
+}
+
 void Communicator::abort(int code) const {
   if (detail::mpi_is_usable()) MPI_Abort(group_.size == 0 ? MPI_COMM_WORLD : group_.native, code);
   std::abort();
-}
-
-Message Communicator::mprobe(int source, int tag) const {
-  const detail::Checks checks("mprobe", group_);
-  checks.source(source);
-  checks.receive_tag(tag);
-  const detail::CallGuard guard("mprobe");
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
-  return Message(message, status);
 }
 
 std::optional<Message> Communicator::improbe(int source, int tag) const {

@@ -36,17 +36,8 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
                   lower, upper, elements(shared), lower, displs[lower], end, upper, displs[upper]));
 }
 
-// Segments are nearly always in rank order: one pass tells. Only where they are not is an order worked out.
+// For segments that are not in rank order.
 void check_disjoint(const Where& where, std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
-  std::size_t end = 0;
-  bool in_order = true;
-  for (std::size_t rank = 0; rank < counts.size() && in_order; ++rank) {
-    if (counts[rank] == 0) continue;
-    in_order = displs[rank] >= end;
-    end = displs[rank] + counts[rank];
-  }
-  if (in_order) return;
-
   std::vector<std::size_t> by_place;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     if (counts[rank] > 0) by_place.push_back(rank);
@@ -107,9 +98,14 @@ void check_gathered_segments(Where where, std::size_t send, std::size_t recv, st
   }
   std::size_t needed = 0;
   std::size_t last = 0;
+  // Segments are nearly always in rank order: the pass that finds their end tells. Only where they are not is an order
+  // worked out.
+  bool in_order = true;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     // A rank that sends nothing fills nothing, wherever its displacement points.
-    const std::size_t end = counts[rank] == 0 ? 0 : saturating_sum(displs[rank], counts[rank]);
+    if (counts[rank] == 0) continue;
+    const std::size_t end = saturating_sum(displs[rank], counts[rank]);
+    in_order = in_order && displs[rank] >= needed;
     if (end > needed) {
       needed = end;
       last = rank;
@@ -121,7 +117,7 @@ void check_gathered_segments(Where where, std::size_t send, std::size_t recv, st
                                         "least that long",
                                         elements(recv), last, elements(counts[last]), displs[last], needed));
   }
-  check_disjoint(where, counts, displs);
+  if (!in_order) check_disjoint(where, counts, displs);
 }
 
 }  // namespace cobre::comm::detail

@@ -1,14 +1,29 @@
 #include "comm/backends/mpi/errors.hpp"
 
+#include <ferrompi/communicator.hpp>
+
 #include <fmt/format.h>
 
 namespace cobre::comm::mpi {
 namespace {
 
+// Of several the first: each is the end of the communicator.
+FailedPeer failed_peer(const CallFacts& facts) {
+  FailedPeer peer;
+  peer.rank = FailedPeer::unknown;
+  try {
+    const auto ranks = facts.comm != nullptr ? facts.comm->failed_ranks() : std::vector<int>{};
+    if (!ranks.empty()) peer.rank = static_cast<std::size_t>(ranks.front());
+  } catch (const ferrompi::Error&) {  // who asks a broken communicator may get no answer
+  }
+  return peer;
+}
+
 [[noreturn]] void throw_by_class(const CallFacts& facts, const ferrompi::MpiError& error) {
   using ferrompi::ErrorClass;
   switch (error.error_class()) {
-    case ErrorClass::Comm: std::throw_with_nested(InvalidCommunicator(facts.where, error.what()));
+    case ErrorClass::Comm:
+    case ErrorClass::Revoked: std::throw_with_nested(InvalidCommunicator(facts.where, error.what()));
     case ErrorClass::Root: std::throw_with_nested(InvalidRoot(facts.where, facts.root));
     case ErrorClass::Buffer:
     case ErrorClass::Count:
@@ -16,6 +31,8 @@ namespace {
           facts.where, facts.count, facts.count,
           fmt::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
     case ErrorClass::Op: std::throw_with_nested(InvalidOperation(facts.where, error.what()));
+    case ErrorClass::ProcFailed:
+    case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, failed_peer(facts)));
     case ErrorClass::NoMem: std::throw_with_nested(AllocationFailed(facts.where, facts.bytes, error.what()));
     default: std::throw_with_nested(CollectiveFailed(facts.where, error.code(), error.what()));
   }
