@@ -89,8 +89,8 @@ class Joiner final : public Rendezvous {
         if (knock_at(address)) return;
       }
       // Jittered, so that a thousand ranks do not come in step.
-      const auto until = Clock::now() + pause / 2 + pause * (draw() % 1024) / 2048;
-      std::this_thread::sleep_until(std::min(until, deadline_));
+      const Clock::duration jittered = pause / 2 + pause * static_cast<int>(draw() % 1024) / 2048;
+      std::this_thread::sleep_until(std::min(Clock::now() + jittered, deadline_));
       pause = std::min(2 * pause, longest_pause);
     }
   }
