@@ -14,7 +14,7 @@ template <Transport T>
 void allgatherv_bruck(T& transport, const detail::AllgathervCall& call, Scratch& scratch) {
   const std::size_t ranks = transport.size();
   const std::size_t rank = transport.rank();
-  const auto bytes_of = [&](std::size_t r) { return call.counts[r] * call.element_size; };
+  const auto bytes_of = [&](std::size_t r) { return call.bytes_of(r); };
   std::size_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) total += bytes_of(r);
   std::byte* const gathered = scratch.memory(total);
@@ -24,7 +24,7 @@ void allgatherv_bruck(T& transport, const detail::AllgathervCall& call, Scratch&
   for (std::size_t i = 0; i < ranks; ++i) {
     const std::size_t r = (rank + i) % ranks;
     if (bytes_of(r) == 0) continue;
-    std::memcpy(static_cast<std::byte*>(call.recv) + call.displs[r] * call.element_size, block, bytes_of(r));
+    std::memcpy(call.place_of(r), block, bytes_of(r));
     block += bytes_of(r);
   }
 }
