@@ -109,7 +109,8 @@ TEST(TcpDeath, InTheMiddleOfALargeMessageIsNamed) {
       });
     });
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      if (rank != victim) EXPECT_EQ(ranks[rank].words(), "PeerFailed " + std::to_string(victim)) << "rank " << rank;
+      if (rank == victim) continue;
+      EXPECT_EQ(ranks[rank].words(), "PeerFailed " + std::to_string(victim)) << "rank " << rank;
     }
   }
 }

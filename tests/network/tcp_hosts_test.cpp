@@ -152,12 +152,11 @@ TEST(TcpHosts, ThatCannotReachEachOtherAreBothNamed) {
   }
 }
 
-// Counted at the interface, headers and acknowledgements included, on a network of 10 Gbit/s and 0.1 ms.
+// Counted at the interface, headers and acknowledgements included.
 TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
   constexpr std::size_t bytes = 8'000'000;
   for (const std::size_t size : {2U, 3U, 4U, 8U, 16U}) {
     const Network network(size);
-    network.shape("rate 10gbit delay 100us limit 100000");
     std::vector<std::size_t> host_of(size);
     for (std::size_t rank = 0; rank < size; ++rank) host_of[rank] = rank;
     auto ranks = start_on(network, host_of, [&](const TcpBackend& comm) -> std::string {

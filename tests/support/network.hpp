@@ -68,11 +68,6 @@ class Network {
   void add_address(std::size_t host, const std::string& address) const {
     in(host_name(host), "ip addr add " + address + " dev eth0");
   }
-  void shape(const std::string& netem) const {
-    for (std::size_t host = 0; host < hosts_; ++host) {
-      in(host_name(host), "tc qdisc replace dev eth0 root netem " + netem);
-    }
-  }
 
   /// Bytes that left this host through its interface, from inside it.
   [[nodiscard]] static std::uint64_t bytes_sent() {

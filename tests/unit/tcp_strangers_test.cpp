@@ -71,8 +71,8 @@ TEST(TcpStranger, WhoScansThePortIsIgnored) {
 
 TEST(TcpStranger, WhoTalksNonsenseIsCutOffWithoutAWord) {
   expect_a_job_to_survive([](const Address& address) {
-    for (const std::string words : {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n") + std::string(100, ' '),
-                                    std::string(100'000, '\xff'), std::string(56, '\0')}) {
+    for (const std::string& words : {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n") + std::string(100, ' '),
+                                     std::string(100'000, '\xff'), std::string(56, '\0')}) {
       const Descriptor socket = knock(address);
       (void)send_all(socket.get(), std::as_bytes(std::span(words)), Clock::now() + 1s);
       EXPECT_EQ(all_that_comes(socket.get(), 3s), "");

@@ -85,11 +85,12 @@ class Joiner final : public Rendezvous {
     auto pause = first_pause;
     for (;;) {
       for (const Address& address : coordinator_addresses(config_, deadline_)) {
+        if (Clock::now() >= deadline_) throw_no_coordinator();
         if (knock_at(address)) return;
       }
-      if (Clock::now() >= deadline_) throw_no_coordinator();
       // Jittered, so that a thousand ranks do not come in step.
-      std::this_thread::sleep_for(pause / 2 + pause * (draw() % 1024) / 2048);
+      const Clock::duration jittered = pause / 2 + pause * static_cast<int>(draw() % 1024) / 2048;
+      std::this_thread::sleep_until(std::min(Clock::now() + jittered, deadline_));
       pause = std::min(2 * pause, longest_pause);
     }
   }

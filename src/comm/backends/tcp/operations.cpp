@@ -30,9 +30,18 @@ void Endpoint::execute(const detail::OperationRecord& record, const Call& call) 
   if (sentinel_ == nullptr) return run_shared(*shared_, record, call);
 #endif
   perform(record, [&] {
+    // A root hears from nobody: now and then it has to, or it would run ahead of ranks that are somewhere else. All
+    // ranks count alike, so all come.
+    constexpr std::uint64_t broadcasts_on_trust = 64;
+    streamed_ = record.operation == detail::Operation::Broadcast ? streamed_ + 1 : 0;
+    const bool meet_again = streamed_ % broadcasts_on_trust == broadcasts_on_trust - 1;
 #ifdef COBRE_COMM_HAS_SHM
-    if (hierarchical()) return run_on_hosts(record, call);
+    if (hierarchical()) {
+      if (meet_again) run_on_hosts(record, detail::BarrierCall{});
+      return run_on_hosts(record, call);
+    }
 #endif
+    if (meet_again) run(detail::BarrierCall{});
     run(call);
   });
 }

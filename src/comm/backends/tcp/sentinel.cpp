@@ -58,7 +58,7 @@ Sentinel::~Sentinel() {
 }
 
 void Sentinel::forget_thread() noexcept {
-  (void)thread_.release();  // NOLINT(bugprone-unused-return-value): it is not there to be joined
+  (void)thread_.release();  // nobody is there to be joined
 }
 
 // ---- the calling thread -------------------------------------------------------------------------------------------
