@@ -43,7 +43,6 @@ std::uint64_t hash_pair(std::uint64_t left, std::uint64_t right) {
 
 struct Large {
   std::array<std::uint64_t, 40> parts;
-  friend bool operator==(const Large&, const Large&) = default;
 };
 Large hash_pair(const Large& left, const Large& right) {
   Large result{};

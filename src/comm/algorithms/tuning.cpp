@@ -11,9 +11,9 @@ namespace cobre::comm::algorithms {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
-constexpr std::size_t largest_piece = 1024 * kibibyte;
+constexpr std::size_t largest_piece = kibibyte * kibibyte;
 constexpr std::size_t smallest_piece = 16 * kibibyte;
-constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one operation
+constexpr std::size_t scratch_bytes = 8 * kibibyte * kibibyte;  // of one operation
 
 /// The model. A message takes message + byte * length; a rank that sends several in a row is held up by each for about
 /// half of what the message takes to arrive, and by its bytes.
@@ -47,9 +47,10 @@ double cost_of_doubling(const Model& model, std::size_t ranks, double piece) {
       pieces_of(model.bytes, piece) * model.costs.message + model.costs.byte * model.bytes + model.folding(model.bytes);
   const double of_first = log2_of(first.size) * one_step;
   if (!second.exists()) return of_first;
-  const double of_second = log2_of(second.size) * one_step +
-                           model.in_a_row(static_cast<double>(first.size / second.size), model.bytes) +
-                           model.costs.message / 2;
+  const double of_second =
+      log2_of(second.size) * one_step +
+      model.in_a_row(static_cast<double>(first.size) / static_cast<double>(second.size), model.bytes) +
+      model.costs.message / 2;
   return std::max(of_first, of_second) + model.folding(model.bytes) + model.step(model.bytes);
 }
 
