@@ -4,9 +4,8 @@
 //   bytes                     algorithm       steps
 //   up to inline_bytes        inline          1: the values travel in the posts, everyone folds all
 //   up to one_shot_bytes      one-shot        1: everyone shows its values in its ring, everyone folds all
-//   up to exposed_bytes       two-shot        2: everyone folds its slice, shows the result, takes the others' slices
-//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be
-//   reached
+//   below exchanged_bytes     two-shot        2: everyone folds its slice, shows the result, takes the others' slices
+//   above                     in place        two-shot straight from the buffers, piece by piece, where pointers reach
 //                             through rings   two-shot through the rings, block by block, where not
 
 #include <algorithm>
@@ -49,13 +48,14 @@ void Endpoint::allreduce(const detail::OperationRecord& record, const detail::Al
       if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
       const std::size_t share = ring_.bytes() / (2 * (size_ + 1));
       if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
-      if (bytes < agreement_.exposed_bytes && 4 * bytes <= ring_.bytes()) return reduce_two_shot(call);
+      if (bytes < agreement_.exchanged_bytes && 4 * bytes <= ring_.bytes()) return reduce_two_shot(call);
       const Reading reading(channel_, peers_);
       expose(call.send, call.recv, bytes, bytes);
       const auto& all = exposures();
-      const bool reached = std::ranges::all_of(all, [&](const Exposure& exposure) {
-        return reachable(exposure.send_place()) && reachable(exposure.recv_place());
-      });
+      const bool direct = single_copy_ && (agreement_.kernel_reduces || peers_.all_in_this_process());
+      const bool reached = direct || std::ranges::all_of(all, [&](const Exposure& exposure) {
+                             return exposure.send_region != 0 && exposure.recv_region != 0;
+                           });
       return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
     } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
       // The exception itself waits in the call and is rethrown above.

@@ -33,9 +33,8 @@ class Exclusive {
 
 template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
-  const Where where{detail::to_string(record.operation), rank_, size_};
   if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
+    throw InvalidCommunicator({detail::to_string(record.operation), rank_, size_},
                               "this process was forked from the one that is this rank; only that one may use it");
   }
   const Exclusive exclusive(busy_, record.operation, rank_, size_);
