@@ -110,6 +110,12 @@ class Endpoint {
                              : agreement_.exchanged_bytes;
   }
 
+  /// Bytes of each rank in one block of a reduction through the rings, which hold two blocks of values and two of
+  /// results; none where ranks are many and rings tiny.
+  [[nodiscard]] std::size_t share_of_block() const noexcept {
+    return ring_.bytes() / (2 * (size_ + 1)) / line_bytes * line_bytes;
+  }
+
   void reduce_inline(const detail::AllreduceCall& call);
   void reduce_one_shot(const detail::AllreduceCall& call);
   void reduce_two_shot(const detail::AllreduceCall& call);
