@@ -1,4 +1,5 @@
-// The ranks of shm for the suite: with single copy and without, and behind the type that holds any backend.
+// The ranks of shm for the suite: as they come, through shared buffers alone, and straight from buffer to buffer behind
+// the type that holds any backend.
 #pragma once
 
 #include <cobre/comm.hpp>
@@ -40,10 +41,14 @@ struct ShmRanksThroughBuffers {
   }
 };
 
+// Straight from buffer to buffer, reductions included, as early as possible and in small pieces.
 struct AnyShmRanks {
   using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    return cobre::comm::create_communicator(config(rank, size, group));
+    ShmConfig direct = config(rank, size, group);
+    direct.widen_ptrace = true;
+    direct.tuning = {.one_shot_bytes = 0, .exposed_bytes = 0, .piece_bytes = 4096};
+    return cobre::comm::create_communicator(direct);
   }
 };
 

@@ -56,7 +56,8 @@ enum class SingleCopy : std::uint8_t { Auto, Off };
 /// the number of ranks. Every choice gives the same bits.
 struct ShmTuning {
   std::optional<std::size_t> one_shot_bytes;  // up to here every rank folds everything itself
-  std::optional<std::size_t> exposed_bytes;   // from here on buffers are read where they lie, if possible
+  std::optional<std::size_t> exposed_bytes;   // from here on buffers are read where they lie, if possible; where unset,
+                                              // those of a reduction only where a pointer reaches them
   std::optional<std::size_t> piece_bytes;     // large messages advance by this much
 };
 

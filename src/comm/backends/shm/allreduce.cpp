@@ -4,9 +4,8 @@
 //   bytes                     algorithm       steps
 //   up to inline_bytes        inline          1: the values travel in the posts, everyone folds all
 //   up to one_shot_bytes      one-shot        1: everyone shows its values in its ring, everyone folds all
-//   up to exposed_bytes       two-shot        2: everyone folds its slice, shows the result, takes the others' slices
-//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be
-//   reached
+//   below exchanged_bytes     two-shot        2: everyone folds its slice, shows the result, takes the others' slices
+//   above                     in place        two-shot straight from the buffers, piece by piece, where pointers reach
 //                             through rings   two-shot through the rings, block by block, where not
 
 #include <algorithm>
@@ -28,6 +27,11 @@ std::byte* bytes_of(void* buffer, std::size_t element, std::size_t element_size)
   return static_cast<std::byte*>(buffer) + element * element_size;
 }
 
+// Room for the longest slice, so that all slices lie at the same places on all ranks.
+std::size_t cell_of(const Slices& slices, std::size_t element_size) {
+  return (slices.longest() * element_size + line_bytes - 1) / line_bytes * line_bytes;
+}
+
 // Unwinds out of the algorithm: a result that the user's callable did not finish must not be shown to others.
 struct ReductionThrew {};
 
@@ -47,15 +51,19 @@ void Endpoint::allreduce(const detail::OperationRecord& record, const detail::Al
     try {
       if (bytes <= inline_bytes) return reduce_inline(call);
       if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
-      const std::size_t share = ring_.bytes() / (2 * (size_ + 1));
-      if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
-      if (bytes < agreement_.exposed_bytes && 4 * bytes <= ring_.bytes()) return reduce_two_shot(call);
+      if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share_of_block())) {
+        return reduce_huge_elements(call);
+      }
+      // Twice, so that the next operation finds room before this one's is free again.
+      const bool fits = 2 * (size_ + 1) * cell_of(Slices(call.count, size_), call.element_size) <= ring_.bytes();
+      if (bytes < agreement_.exchanged_bytes && fits) return reduce_two_shot(call);
       const Reading reading(channel_, peers_);
       expose(call.send, call.recv, bytes, bytes);
       const auto& all = exposures();
-      const bool reached = std::ranges::all_of(all, [&](const Exposure& exposure) {
-        return reachable(exposure.send_place()) && reachable(exposure.recv_place());
-      });
+      const bool direct = single_copy_ && (agreement_.kernel_reduces || peers_.all_in_this_process());
+      const bool reached = direct || std::ranges::all_of(all, [&](const Exposure& exposure) {
+                             return exposure.send_region != 0 && exposure.recv_region != 0;
+                           });
       return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
     } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
       // The exception itself waits in the call and is rethrown above.
@@ -85,7 +93,7 @@ void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
 void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
   const Slices slices(call.count, size_);
   const std::size_t element = call.element_size;
-  const std::size_t cell = (slices.longest() * element + line_bytes - 1) / line_bytes * line_bytes;
+  const std::size_t cell = cell_of(slices, element);
   const std::size_t room = (size_ + 1) * cell;  // a slice for each rank, and the result of this one's
   const auto slice_of = [&](auto* buffer, std::size_t rank) { return bytes_of(buffer, slices.begin(rank), element); };
 
@@ -167,8 +175,8 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
 //   which were awaited, and a rank does that after taking the results of b - 2.
 void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const std::size_t element = call.element_size;
-  const std::size_t share_bytes = ring_.bytes() / (2 * (size_ + 1)) / line_bytes * line_bytes;
-  const std::size_t share = std::max<std::size_t>(1, share_bytes / element);  // elements of one rank in one block
+  const std::size_t share_bytes = share_of_block();
+  const std::size_t share = share_bytes / element;  // elements of one rank in one block
   const std::size_t block = share * size_;
   const std::size_t blocks = (call.count + block - 1) / block;
   const auto slices_of = [&](std::size_t b) { return Slices(std::min(block, call.count - b * block), size_); };

@@ -97,8 +97,10 @@ void Endpoint::try_single_copy(bool wanted) {
   single_copy_ = std::ranges::all_of(verdicts, [](Word verdict) { return verdict != 0; });
 }
 
-// Which stores reach a reader sooner depends on where the cores sit and on whether the writer goes on meanwhile, so it
-// is tried out for both kinds of operations. Where ranks share cores they share caches, and ordinary stores are right.
+// Which stores reach a reader sooner depends on where the cores sit and on whether the writer goes on meanwhile: the
+// wrong kind costs up to five times as much on either side, and nothing that a machine tells about itself says which it
+// is. So it is tried out once, for both kinds of operations; all ranks take the same opinion, and no result depends on
+// it. Where ranks share cores they share caches, and ordinary stores are right.
 void Endpoint::try_streaming() {
   if (size_ == 1 || size_ > agreement_.cpus) return;
   const auto helps = [&](bool& streaming, auto&& operation) {

@@ -4,6 +4,7 @@
 
 #include <cobre/comm/shm.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -103,7 +104,17 @@ class Endpoint {
   void expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes);
   /// The exposures of all ranks, once all are known to be in this operation; regions that not all have are taken out.
   [[nodiscard]] const std::vector<Exposure>& exposures();
-  [[nodiscard]] bool reachable(const Place& place) const noexcept { return single_copy_ || place.region != 0; }
+  /// From here on what all give to all is read where it lies. Far caches make the way through a ring longer.
+  [[nodiscard]] std::size_t exchanged_bytes() const noexcept {
+    return stream_symmetric_ ? std::min(agreement_.exposed_bytes, agreement_.exchanged_bytes)
+                             : agreement_.exchanged_bytes;
+  }
+
+  /// Bytes of each rank in one block of a reduction through the rings, which hold two blocks of values and two of
+  /// results; none where ranks are many and rings tiny.
+  [[nodiscard]] std::size_t share_of_block() const noexcept {
+    return ring_.bytes() / (2 * (size_ + 1)) / line_bytes * line_bytes;
+  }
 
   void reduce_inline(const detail::AllreduceCall& call);
   void reduce_one_shot(const detail::AllreduceCall& call);

@@ -112,11 +112,13 @@ struct Agreement {
   Word buffer_bytes;  // of each rank: the small ring and the ring
   Word buffer_offset;
   Word one_shot_bytes;
-  Word exposed_bytes;
+  Word exposed_bytes;    // from here on what one rank gives to all is read where it lies …
+  Word exchanged_bytes;  // … and what all give to all, unless other thresholds hold for it
   Word piece_bytes;
   std::uint32_t cpus;  // that the ranks have together
   bool asymmetric_fences;
-  bool single_copy;  // wanted; whether it works is tried out
+  bool single_copy;     // wanted; whether it works is tried out
+  bool kernel_reduces;  // values to be reduced are fetched by it as well
 };
 
 inline constexpr std::size_t channel_offset = 4096;

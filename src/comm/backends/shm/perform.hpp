@@ -8,12 +8,13 @@ namespace cobre::comm::shm {
 
 template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
-  const Where where{detail::to_string(record.operation), rank_, size_};
+  // Put together only where it is needed: the length of the name would be counted at every call.
+  const auto where = [&] { return Where{detail::to_string(record.operation), rank_, size_}; };
   if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
+    throw InvalidCommunicator(where(),
                               "this process was forked from the one that is this rank; only that one may use it");
   }
-  const core::Exclusive exclusive(busy_, where);
+  const core::Exclusive exclusive(busy_, where());
   channel_.enter(record);
   try {
     body();
