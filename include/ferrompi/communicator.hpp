@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace ferrompi {
 
@@ -100,9 +99,6 @@ class [[nodiscard]] Communicator {
   [[nodiscard]] std::string processor_name() const;
   /// Collective. Who runs where, on which MPI, in which Slurm job; include <ferrompi/topology.hpp> to use it.
   [[nodiscard]] TopologyInfo topology() const;
-  /// The ranks that this process knows to have died, after an error of class ProcFailed. Empty on libraries that end
-  /// the job instead of reporting. Not collective.
-  [[nodiscard]] std::vector<int> failed_ranks() const;
   /// Ends every process of the communicator with this exit code.
   [[noreturn]] void abort(int code) const;
 

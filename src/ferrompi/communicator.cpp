@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <numeric>
 #include <ostream>
 
 namespace ferrompi {
@@ -148,32 +147,6 @@ std::string Communicator::processor_name() const {
   int length = 0;
   detail::check(MPI_Get_processor_name(text.data(), &length), "processor_name");
   return std::string(text.data(), static_cast<std::size_t>(length));
-}
-
-std::vector<int> Communicator::failed_ranks() const {
-  const detail::Checks checks("failed_ranks", group_);
-#if defined(MPIX_ERR_PROC_FAILED)
-  // A library may declare these functions and not be able to answer: then nobody is known to have failed.
-  MPI_Group failed = MPI_GROUP_NULL;
-  if (MPIX_Comm_failure_ack(group_.native) != MPI_SUCCESS ||
-      MPIX_Comm_failure_get_acked(group_.native, &failed) != MPI_SUCCESS) {
-    return {};
-  }
-  int count = 0;
-  MPI_Group all = MPI_GROUP_NULL;
-  detail::check(MPI_Group_size(failed, &count), "failed_ranks");
-  detail::check(MPI_Comm_group(group_.native, &all), "failed_ranks");
-  std::vector<int> inside(static_cast<std::size_t>(count));
-  std::iota(inside.begin(), inside.end(), 0);
-  std::vector<int> ranks(inside.size());
-  const int code = MPI_Group_translate_ranks(failed, count, inside.data(), all, ranks.data());
-  if (failed != MPI_GROUP_EMPTY) MPI_Group_free(&failed);
-  MPI_Group_free(&all);
-  detail::check(code, "failed_ranks");
-  return ranks;
-#else
-  return {};
-#endif
 }
 
 void Communicator::abort(int code) const {

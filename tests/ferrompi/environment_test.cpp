@@ -51,11 +51,6 @@ TEST_F(Communicators, KnowWhereTheyAre) {
   EXPECT_FALSE(world.processor_name().empty());
 }
 
-TEST_F(Communicators, KnowOfNoFailedRankWhileAllAreAlive) {
-  EXPECT_TRUE(world.failed_ranks().empty());
-  world.barrier();
-}
-
 TEST_F(Communicators, AreDuplicatedWithMessagesOfTheirOwn) {
   const auto copy = world.duplicate();
   EXPECT_EQ(copy.rank(), rank);

@@ -17,8 +17,7 @@ namespace {
 using detail::MpiState;
 
 mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record) {
-  return {state.where(to_string(record.operation)), record.root, record.count, record.count * record.element_size,
-          &state.world};
+  return {state.where(to_string(record.operation)), record.root, record.count, record.count * record.element_size};
 }
 
 /// Runs one operation: refused where the communicator is broken, compared with the other ranks where that is asked for,

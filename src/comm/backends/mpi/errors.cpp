@@ -1,21 +1,14 @@
 #include "comm/backends/mpi/errors.hpp"
 
-#include <ferrompi/communicator.hpp>
-
 #include <fmt/format.h>
 
 namespace cobre::comm::mpi {
 namespace {
 
-// Of several the first: each is the end of the communicator.
-FailedPeer failed_peer(const CallFacts& facts) {
+// MPI says that somebody died. Asking it who is an extension that the libraries of today lack, or that ends the job.
+FailedPeer somebody() {
   FailedPeer peer;
   peer.rank = FailedPeer::unknown;
-  try {
-    const auto ranks = facts.comm != nullptr ? facts.comm->failed_ranks() : std::vector<int>{};
-    if (!ranks.empty()) peer.rank = static_cast<std::size_t>(ranks.front());
-  } catch (const ferrompi::Error&) {  // who asks a broken communicator may get no answer
-  }
   return peer;
 }
 
@@ -32,7 +25,7 @@ FailedPeer failed_peer(const CallFacts& facts) {
           fmt::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
     case ErrorClass::Op: std::throw_with_nested(InvalidOperation(facts.where, error.what()));
     case ErrorClass::ProcFailed:
-    case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, failed_peer(facts)));
+    case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, somebody()));
     case ErrorClass::NoMem: std::throw_with_nested(AllocationFailed(facts.where, facts.bytes, error.what()));
     default: std::throw_with_nested(CollectiveFailed(facts.where, error.code(), error.what()));
   }

@@ -6,10 +6,6 @@
 
 #include <cstddef>
 
-namespace ferrompi {
-class Communicator;
-}
-
 namespace cobre::comm::mpi {
 
 /// The numbers of the call that failed.
@@ -18,7 +14,6 @@ struct CallFacts {
   std::size_t root = 0;
   std::size_t count = 0;  // elements
   std::size_t bytes = 0;
-  const ferrompi::Communicator* comm = nullptr;  // knows who died, where the library does
 };
 
 /// Throws the counterpart of `error`, with `error` nested in it. The table is in docs/backends/mpi.md.
