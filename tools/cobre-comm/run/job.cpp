@@ -361,12 +361,16 @@ class Job {
                              : plan_.keep_going ? "; the others go on"
                                                 : fmt::format("; ending the other {}", running_);
     if (is_relay()) {
-      // What became of a rank its agent has told. Remote shells end with 255 where they could not do their work, and
-      // shells with 126 and 127 where there is no agent to start.
-      const bool told = ending.code != 255 && ending.code != 126 && ending.code != 127;
-      if (!told) say(fmt::format("the agent on host {} {}{}", plan_.relays[*blamed_].host, ending.words(), rest));
+      // What became of a rank its agent has told, but for this signal. Remote shells end with 255 where they could not
+      // do their work, and shells with 126 and 127 where there is no agent to start.
+      const std::string& host = plan_.relays[*blamed_].host;
+      const bool unheard = ending.code == 255 || ending.code == 126 || ending.code == 127;
+      if (unheard) say(fmt::format("the agent on host {} {}{}", host, ending.words(), rest));
+      if (ending.signal == SIGTERM) say(fmt::format("a rank on host {} {}{}", host, ending.words(), rest));
       return;
     }
+    // A rank that fails asks its peers to end. Whether that happened on another host the launcher knows.
+    if (orders_ != nullptr && ending.signal == SIGTERM) return;
     const std::string where = witness_.whereabouts(*blamed_);
     say(fmt::format("rank {} of {} (pid {} on {}) {}{}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_], host_,
                     ending.words(), where.empty() ? "" : " " + where, rest));
