@@ -52,6 +52,7 @@ int main() {
     Turns turns;
 
     std::vector<std::thread> workers;
+    workers.reserve(threads);
     for (std::size_t thread = 0; thread < threads; ++thread) {
       workers.emplace_back([&, thread] {
         const std::size_t block = comm.rank() * threads + thread;

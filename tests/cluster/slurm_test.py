@@ -87,6 +87,7 @@ class Slurm(CommandTest):
         job = self.cluster.call("salloc", "-N2", "-n4", "--ntasks-per-node=2", COMMAND, "run", RANKS, "kill", 9, 3)
         self.assertEqual(job.returncode, 128 + 9, job.stderr)
         self.assertRegex(job.stderr, r"rank 3 of 4 \(pid \d+ on n2\) was killed by signal 9 \(SIGKILL\)")
+        self.assertEqual(job.stderr.count("(pid "), 1, job.stderr)
 
     def test_run_uses_srun_or_the_launcher_that_knows_the_allocation(self):
         if FAMILY == "none":

@@ -102,11 +102,11 @@ Words mpich_words(const RunOptions& options, const Launcher& launcher, std::size
 Words slurm_words(const RunOptions& options, const std::string& srun, MpiFamily family, std::size_t ranks) {
   Words words{srun, "-n", std::to_string(ranks), "--overcommit"};
   // MPICH speaks the wire protocol of every Slurm; the others need what their Slurm was built with, its default.
-  if (family == MpiFamily::Mpich) words.push_back("--mpi=pmi2");
-  if (options.binding == Binding::Core) words.push_back("--cpu-bind=cores");
-  if (options.binding == Binding::Numa) words.push_back("--cpu-bind=ldoms");
-  if (options.tag) words.push_back("--label");
-  if (!options.keep_going) words.push_back("--kill-on-bad-exit");
+  if (family == MpiFamily::Mpich) words.emplace_back("--mpi=pmi2");
+  if (options.binding == Binding::Core) words.emplace_back("--cpu-bind=cores");
+  if (options.binding == Binding::Numa) words.emplace_back("--cpu-bind=ldoms");
+  if (options.tag) words.emplace_back("--label");
+  if (!options.keep_going) words.emplace_back("--kill-on-bad-exit");
   return words;
 }
 
@@ -152,9 +152,8 @@ std::vector<std::string> mpi_command(const RunOptions& options, const std::strin
   const auto srun = comm::slurm::is_slurm_job() ? find_in_path("srun") : std::nullopt;
   Words words;
   // Inside an allocation Slurm itself starts what can speak to it. Open MPI's own launcher finds the allocation.
-  if (srun && family == MpiFamily::Mpich) {
-    words = slurm_words(options, *srun, family, ranks);
-  } else if (const auto launcher = find_launcher(family)) {
+  const auto launcher = srun && family == MpiFamily::Mpich ? std::nullopt : find_launcher(family);
+  if (launcher) {
     words = launcher->family == MpiFamily::OpenMpi ? open_mpi_words(options, *launcher, ranks)
                                                    : mpich_words(options, *launcher, ranks);
   } else if (srun) {
@@ -172,6 +171,7 @@ std::vector<std::string> mpi_command(const RunOptions& options, const std::strin
 void hand_over(const std::vector<std::string>& command) {
   (void)setenv("COBRE_COMM_BACKEND", "mpi", 1);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   (void)execv(words[0], words.data());

@@ -35,7 +35,7 @@ std::optional<std::string> find_in_path(const std::string& word) {
   std::string folder;
   while (std::getline(folders, folder, ':')) {
     // An empty entry means the current folder.
-    std::string candidate = folder.empty() ? "./" + word : folder + "/" + word;
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, word);
     if (is_executable(candidate)) return candidate;
   }
   return std::nullopt;

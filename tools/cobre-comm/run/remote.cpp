@@ -91,7 +91,7 @@ AgentPlan AgentPlan::from_json(const std::string& text) {
 std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
   std::vector<std::vector<std::string>> all(plan.ranks, plan.environment);
   for (std::size_t i = 0; i < plan.ranks; ++i) {
-    all[i].push_back("COBRE_COMM_BACKEND=tcp");
+    all[i].emplace_back("COBRE_COMM_BACKEND=tcp");
     all[i].push_back("COBRE_TCP_COORDINATOR=" + plan.coordinator);
     all[i].push_back(fmt::format("COBRE_TCP_RANK={}", plan.first_rank + i));
     all[i].push_back(fmt::format("COBRE_TCP_SIZE={}", plan.job_ranks));
