@@ -4,6 +4,7 @@
 #include "conformance/allgatherv_cases.hpp"
 #include "conformance/allreduce_cases.hpp"
 #include "conformance/broadcast_cases.hpp"
+#include "conformance/composed_cases.hpp"
 #include "conformance/identity_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
@@ -18,6 +19,7 @@ Suite<C> communicator_suite(RandomOperations random_operations = ten_thousand_op
   broadcast_cases(suite);
   allgatherv_cases(suite);
   allreduce_cases(suite);
+  composed_cases(suite);
   sequence_cases(suite, random_operations);
   return suite;
 }

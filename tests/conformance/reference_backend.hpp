@@ -204,7 +204,7 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
       const std::size_t from =
           group_->fault == Fault::GatherMixesUpTwoRanks && call.counts[r] == call.counts[0] ? 0 : r;
       if (call.counts[r] > 0) {
-        std::memcpy(out + place * call.element_size, group_->pointers[from], call.counts[r] * call.element_size);
+        std::memmove(out + place * call.element_size, group_->pointers[from], call.counts[r] * call.element_size);
       }
       next = place + call.counts[r];
     }

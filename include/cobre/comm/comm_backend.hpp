@@ -130,6 +130,6 @@ class CommBackend : public detail::Collectives<CommBackend> {
   detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
 };
 
-static_assert(Communicator<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
+static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
 
 }  // namespace cobre::comm

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cobre/comm/base/element_type.hpp>
+#include <cobre/comm/base/gathered.hpp>
 #include <cobre/comm/base/reduce_op.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/local_communicator.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace cobre::comm {
 namespace detail {
@@ -65,6 +67,19 @@ concept Communicator = std::move_constructible<C> && requires(const C& comm, int
 } && detail::Moves<C, double> && detail::Moves<C, std::int32_t> && detail::Moves<C, detail::StructArchetype> &&
     detail::Reduces<C, double, ReduceOp> && detail::Reduces<C, std::int32_t, ReduceOp> &&
     detail::Reduces<C, detail::StructArchetype, detail::CallableArchetype>;
+
+/// Operations that are made of the collectives.
+template <class C>
+concept ComposedCollectives = Communicator<C> &&
+    requires(const C& comm, std::span<const double> input, std::span<double> buffer, std::vector<double>& resizable,
+             std::span<const std::size_t> counts, std::size_t root) {
+  { comm.allgatherv(input) } -> std::same_as<Gathered<double>>;
+  { comm.allgatherv_inplace(buffer, counts, counts) } -> std::same_as<void>;
+  { comm.broadcast_resized(resizable, root) } -> std::same_as<void>;
+  { comm.agree(true) } -> std::same_as<bool>;
+  { comm.reproducible_sum(input) } -> std::same_as<double>;
+  { comm.reproducible_sum(1.0F) } -> std::same_as<float>;
+};
 
 /// Ranks of one node can share pages.
 template <class C>

@@ -75,6 +75,14 @@ void throw_not_contiguous(Where where) {
                          "it into a contiguous one first");
 }
 
+void throw_no_room(Where where, std::size_t count, std::size_t element_size) {
+  const std::size_t bytes = count > std::numeric_limits<std::size_t>::max() / element_size
+                                ? std::numeric_limits<std::size_t>::max()
+                                : count * element_size;
+  throw AllocationFailed(where, bytes,
+                         fmt::format("the root sends {}, which this rank has no room for", elements(count)));
+}
+
 void throw_different_lengths(Where where, std::size_t send, std::size_t recv) {
   throw InvalidBufferSize(
       where, send, recv,

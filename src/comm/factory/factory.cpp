@@ -15,6 +15,9 @@ CommBackend create_communicator(BackendKind kind) {
 #ifdef COBRE_COMM_HAS_MPI
     case BackendKind::Mpi: return CommBackend(FerrompiBackend::init());
 #endif
+#ifdef COBRE_COMM_HAS_TCP
+    case BackendKind::Tcp: return create_communicator(TcpConfig::from_environment());
+#endif
 #ifdef COBRE_COMM_HAS_SHM
     case BackendKind::Shm: return create_communicator(ShmConfig::from_environment());
 #endif
@@ -25,6 +28,12 @@ CommBackend create_communicator(BackendKind kind) {
 #ifdef COBRE_COMM_HAS_SHM
 CommBackend create_communicator(const ShmConfig& config) {
   return CommBackend(ShmBackend::attach(config));
+}
+#endif
+
+#ifdef COBRE_COMM_HAS_TCP
+CommBackend create_communicator(const TcpConfig& config) {
+  return CommBackend(TcpBackend::connect(config));
 }
 #endif
 

@@ -7,18 +7,17 @@
 #pragma once
 
 #include <cobre/comm/base/buffer.hpp>
-#include <cobre/comm/base/gathered.hpp>
+#include <cobre/comm/detail/composed.hpp>
 #include <cobre/comm/detail/fold.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
 
-#include <array>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cobre::comm::detail {
 
@@ -53,10 +52,20 @@ struct AllgathervCall {
   std::span<const std::size_t> counts;  // in elements, as the displacements
   std::span<const std::size_t> displs;
   std::size_t element_size;
+  bool in_place = false;  // `send` is this rank's segment of recv
+
+  [[nodiscard]] std::size_t bytes_of(std::size_t rank) const noexcept { return counts[rank] * element_size; }
+  [[nodiscard]] std::byte* place_of(std::size_t rank) const noexcept {
+    return static_cast<std::byte*>(recv) + displs[rank] * element_size;
+  }
+  /// This rank's own part, unless it is in its place already.
+  void copy_own(std::size_t rank) const noexcept {
+    if (bytes_of(rank) > 0 && !in_place) std::memcpy(place_of(rank), send, bytes_of(rank));
+  }
 };
 
 template <class Backend>
-class Collectives {
+class Collectives : public ComposedOperations<Backend> {
  public:
   /// Collective. Returns once every rank has entered.
   void barrier() const { conduct(OperationRecord{.operation = Operation::Barrier}, BarrierCall{}); }
@@ -126,39 +135,27 @@ class Collectives {
     check_packed(where, recv);
     const auto in = input(send);
     const auto out = output(std::forward<Recv>(recv));
-    using T = typename decltype(out)::element_type;
-    static_assert(std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, T>,
-                  "allgatherv: send and recv must have the same element type");
+    static_assert(
+        std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, typename decltype(out)::element_type>,
+        "allgatherv: send and recv must have the same element type");
     check_gathered_segments(where, in.size(), out.size(), counts, displs);
     check_apart(where, in, out);
-    const OperationRecord record{.operation = Operation::Allgatherv,
-                                 .type = element_type_v<T>,
-                                 .element_size = sizeof(T),
-                                 .count = hash_counts(counts)};
-    conduct(record, AllgathervCall{in.data(), out.data(), counts, displs, sizeof(T)});
+    gather_elements(in.data(), out, counts, displs, false);
   }
 
-  /// Collective. The same where no rank knows the other counts: works them out with one more exchange.
-  template <BufferLike Send>
-  [[nodiscard]] auto allgatherv(Send&& send) const {
-    const auto in = input(send);
-    using T = std::remove_const_t<typename decltype(in)::element_type>;
-    Gathered<T> result;
-    const std::size_t size = self().size();
-    const std::vector<std::size_t> ones(size, 1);
-    result.displs.resize(size);
-    for (std::size_t rank = 0; rank < size; ++rank) result.displs[rank] = rank;
-    result.counts.resize(size);
-    allgatherv(std::span<const std::size_t, 1>(std::array{in.size()}), result.counts, ones, result.displs);
-    std::size_t total = 0;
-    for (std::size_t rank = 0; rank < size; ++rank) {
-      result.displs[rank] = total;
-      total += result.counts[rank];
-    }
-    result.values.resize(total);
-    allgatherv(in, result.values, result.counts, result.displs);
-    return result;
+  /// Collective. The same where `buffer` is what is gathered into, and holds this rank's own part already.
+  template <BufferLike Buffer>
+  void allgatherv_inplace(Buffer&& buffer, std::span<const std::size_t> counts,
+                          std::span<const std::size_t> displs) const {
+    const Where where = here("allgatherv_inplace");
+    check_packed(where, buffer);
+    const auto out = output(std::forward<Buffer>(buffer));
+    check_gathered_segments(where, own_count(counts), out.size(), counts, displs);
+    const std::size_t begin = counts[where.rank] == 0 ? 0 : displs[where.rank];
+    gather_elements(out.data() + begin, out, counts, displs, true);
   }
+
+  using ComposedOperations<Backend>::allgatherv;
 
   /// The gate: every collective of every backend passes here, its arguments checked. What watches operations hooks in
   /// at this level (see <cobre/comm/observed.hpp>) and costs nothing where it is not used.
@@ -193,6 +190,21 @@ class Collectives {
                                  .count = elements.size(),
                                  .root = root};
     conduct(record, BroadcastCall{elements.data(), elements.size_bytes(), root});
+  }
+
+  // Of arguments that are not checked yet.
+  [[nodiscard]] std::size_t own_count(std::span<const std::size_t> counts) const noexcept {
+    return self().rank() < counts.size() ? counts[self().rank()] : 0;
+  }
+
+  template <class T>
+  void gather_elements(const T* send, std::span<T> recv, std::span<const std::size_t> counts,
+                       std::span<const std::size_t> displs, bool in_place) const {
+    const OperationRecord record{.operation = Operation::Allgatherv,
+                                 .type = element_type_v<T>,
+                                 .element_size = sizeof(T),
+                                 .count = hash_counts(counts)};
+    conduct(record, AllgathervCall{send, recv.data(), counts, displs, sizeof(T), in_place});
   }
 
   template <class T, std::size_t N, class Op>

@@ -18,6 +18,7 @@ namespace cobre::comm::detail {
 [[noreturn, gnu::cold]] void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_undefined(Where where, ReduceOp op, ElementType type);
 [[noreturn, gnu::cold]] void throw_not_contiguous(Where where);
+[[noreturn, gnu::cold]] void throw_no_room(Where where, std::size_t count, std::size_t element_size);
 
 constexpr void check_root(Where where, std::size_t root) {
   if (root >= where.size) [[unlikely]]

@@ -26,10 +26,14 @@ void gather_segments(const detail::MpiState& state, const detail::AllgathervCall
     if (end > reach) reach = end;
   }
   with_moving_type(call.element_size, [&]<class T>(std::size_t scale) {
-    state.world.allgatherv(std::span<const T>(static_cast<const T*>(call.send), call.counts[rank] * scale),
-                           std::span<T>(static_cast<T*>(call.recv), reach * scale),
-                           scaled(call.counts, scale, state.scratch.counts),
-                           scaled(call.displs, scale, state.scratch.displs));
+    const std::span<T> recv(static_cast<T*>(call.recv), reach * scale);
+    const auto counts = scaled(call.counts, scale, state.scratch.counts);
+    const auto displs = scaled(call.displs, scale, state.scratch.displs);
+    if (call.in_place) {
+      state.world.allgatherv_inplace(recv, counts, displs);
+    } else {
+      state.world.allgatherv(std::span<const T>(static_cast<const T*>(call.send), counts[rank]), recv, counts, displs);
+    }
   });
 }
 

@@ -15,20 +15,15 @@
 namespace cobre::comm::shm {
 
 void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::AllgathervCall& call) {
-  const auto bytes_of = [&](std::size_t rank) { return call.counts[rank] * call.element_size; };
-  const auto place_of = [&](std::size_t rank) {
-    return static_cast<std::byte*>(call.recv) + call.displs[rank] * call.element_size;
-  };
-  const auto copy_own = [&] {
-    if (const std::size_t bytes = bytes_of(rank_); bytes > 0) std::memcpy(place_of(rank_), call.send, bytes);
-  };
+  const auto bytes_of = [&](std::size_t rank) { return call.bytes_of(rank); };
+  const auto place_of = [&](std::size_t rank) { return call.place_of(rank); };
   perform(record, [&] {
     const std::size_t own = bytes_of(rank_);
     const std::size_t longest = *std::ranges::max_element(call.counts) * call.element_size;
 
     if (longest <= inline_bytes) {
       channel_.publish(channel_.open_post(), call.send, own);
-      copy_own();
+      call.copy_own(rank_);
       channel_.await_posts();
       for (std::size_t step = 1; step < size_; ++step) {
         const std::size_t rank = channel_.peer(step);
@@ -41,7 +36,7 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
       std::byte* const shown = room_to_show(own);
       if (own > 0) std::memcpy(shown, call.send, own);
       post(ring_.offset_of(shown));
-      copy_own();
+      call.copy_own(rank_);
       for (std::size_t step = 1; step < size_; ++step) {
         const std::size_t rank = channel_.peer(step);
         (void)channel_.await_post(rank);
@@ -59,14 +54,14 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
         std::ranges::all_of(all, [&](const Exposure& exposure) { return reachable(exposure.send_place()); });
     if (!reached) {
       gather_through_rings(ring_.take_all(channel_), call.send, bytes_of, place_of);
-      return copy_own();
+      return call.copy_own(rank_);
     }
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       reach_.fetch(rank, all[rank].send_place(), 0, place_of(rank), bytes_of(rank));
     }
     channel_.publish_drained(1);
-    copy_own();
+    call.copy_own(rank_);
     // The buffers belong to the others until all have fetched.
     for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 1);
     channel_.take_steps(1);

@@ -18,9 +18,9 @@
 #include <optional>
 #include <string>
 
-#include "comm/backends/shm/chain.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
+#include "comm/core/chain.hpp"
 #include "comm/core/waiting.hpp"
 
 namespace cobre::comm::shm {
@@ -51,7 +51,7 @@ class Channel {
     if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
       refuse_to_enter();
     record_.sequence = ++sequence_;
-    chain_ = extend(chain_, record);
+    chain_ = core::extend(chain_, record);
     chains_[sequence_ % record_depth] = chain_;
   }
 
@@ -168,6 +168,8 @@ class Channel {
   /// The user's reduction threw on this rank, so that its share of the result does not exist.
   void finish_because_reduction_threw() noexcept;
   [[nodiscard]] bool finished() const noexcept { return finished_.has_value(); }
+  /// From any thread: whatever this group works for is finished, and everyone in it shall stop waiting.
+  void interrupt() noexcept;
 
   /// A peer could not be reached though its flag was there: waits for the proof of its death, then throws.
   [[noreturn]] void throw_unreachable(std::size_t rank, int error);

@@ -50,6 +50,8 @@ class Endpoint {
                                         const RegionOptions& options);
   void drop_region(std::uint32_t serial) noexcept { regions_.remove(serial); }
 
+  /// From any thread: everyone in this group shall stop waiting.
+  void interrupt() noexcept { channel_.interrupt(); }
   [[noreturn]] void abort(int code) noexcept;
 
  private:

@@ -71,7 +71,7 @@ struct RankBlock {
   std::array<RecordLine, record_depth> records;
 };
 
-enum class VerdictKind : std::uint32_t { None, PeerFailed, TimedOut, Mismatch, ReductionThrew };
+enum class VerdictKind : std::uint32_t { None, PeerFailed, TimedOut, Mismatch, ReductionThrew, Interrupted };
 
 /// Why the group is finished. The first rank that finds a reason writes it here for all; later reasons are symptoms.
 struct alignas(line_bytes) Verdict {

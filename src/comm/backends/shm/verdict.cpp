@@ -10,6 +10,7 @@
 
 #include "comm/backends/shm/channel.hpp"
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/disagreement.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
@@ -35,6 +36,7 @@ std::string explain(const Verdict& verdict) {
       return fmt::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
     case VerdictKind::Mismatch: return "the ranks called different operations";
     case VerdictKind::ReductionThrew: return fmt::format("the reduction of the user threw on rank {}", verdict.subject);
+    case VerdictKind::Interrupted: return "the job that these ranks belong to is finished";
     case VerdictKind::None: break;
   }
   return "an operation failed";
@@ -82,14 +84,14 @@ void Channel::conclude() {
       throw PeerFailed(where(), std::move(peer));
     }
     case VerdictKind::TimedOut: throw TimedOut(where(), verdict->waited_seconds, ranks_in(verdict->ranks));
-    case VerdictKind::Mismatch: {
-      const char* const field = detail::differing_field(verdict->subject_record, verdict->other_record);
-      throw CollectiveMismatch(
-          where(), field == nullptr ? "sequence" : field, ranks_in(verdict->ranks),
-          fmt::format("rank {} is in {}, rank {} in {}", verdict->other, core::describe(verdict->other_record),
-                      verdict->subject, core::describe(verdict->subject_record)));
-    }
+    case VerdictKind::Mismatch:
+      core::throw_mismatch(where(), {.usual = verdict->other,
+                                     .usual_record = verdict->other_record,
+                                     .odd = verdict->subject,
+                                     .odd_record = verdict->subject_record,
+                                     .ranks = ranks_in(verdict->ranks)});
     case VerdictKind::ReductionThrew:
+    case VerdictKind::Interrupted:
     case VerdictKind::None: break;
   }
   throw CollectiveFailed(where(), 0, explain(*verdict));
@@ -116,6 +118,10 @@ void Channel::finish_because_reduction_threw() noexcept {
     verdict.kind = VerdictKind::ReductionThrew;
     verdict.subject = static_cast<std::uint32_t>(rank_);
   });
+}
+
+void Channel::interrupt() noexcept {
+  pronounce([&](Verdict& verdict) { verdict.kind = VerdictKind::Interrupted; });
 }
 
 // A rank that has left this operation is not needed for it any more, whatever became of it since.
@@ -180,41 +186,18 @@ void Channel::disagree() {
     std::this_thread::sleep_for(100us);
   }
 
-  struct Party {
-    detail::OperationRecord record;
-    RankSet ranks;
-  };
-  std::vector<Party> parties;  // by their lowest rank
+  std::vector<std::optional<detail::OperationRecord>> records(size_);
   for (std::size_t rank = 0; rank < size_; ++rank) {
-    const auto theirs = record_of(rank, culprit);
-    if (!theirs) continue;
-    Party* party = nullptr;
-    for (Party& known : parties) {
-      if (known.record == theirs->record) party = &known;
-    }
-    if (party == nullptr) party = &parties.emplace_back(Party{theirs->record, {}});
-    party->ranks.set(rank);
+    if (const auto theirs = record_of(rank, culprit)) records[rank] = theirs->record;
   }
+  const core::Disagreement disagreement = core::judge(records);
   pronounce([&](Verdict& verdict) {
     verdict.kind = VerdictKind::Mismatch;
-    std::size_t largest = 0;
-    RankSet everyone;
-    for (std::size_t i = 0; i < parties.size(); ++i) {
-      everyone |= parties[i].ranks;
-      if (parties[i].ranks.count() > parties[largest].ranks.count()) largest = i;
-    }
-    const bool tie = std::ranges::count_if(parties, [&](const Party& party) {
-                       return party.ranks.count() == parties[largest].ranks.count();
-                     }) > 1;
-    // Nobody can tell who of two equally large parties is right.
-    verdict.ranks = tie || parties.size() < 2 ? everyone : everyone & ~parties[largest].ranks;
-    const std::size_t other = parties.size() < 2 ? largest : (largest == 0 ? 1 : 0);
-    const auto first = [](const RankSet& ranks) { return static_cast<std::uint32_t>(ranks._Find_first()); };
-    if (parties.empty()) return;
-    verdict.other = first(parties[largest].ranks);
-    verdict.other_record = parties[largest].record;
-    verdict.subject = first(parties[other].ranks);
-    verdict.subject_record = parties[other].record;
+    for (const std::size_t rank : disagreement.ranks) verdict.ranks.set(rank);
+    verdict.other = static_cast<std::uint32_t>(disagreement.usual);
+    verdict.other_record = disagreement.usual_record;
+    verdict.subject = static_cast<std::uint32_t>(disagreement.odd);
+    verdict.subject_record = disagreement.odd_record;
   });
   conclude();
 }

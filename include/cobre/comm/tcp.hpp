@@ -1,0 +1,170 @@
+// The tcp backend: ranks on any machines, without MPI. Rank 0 is where they meet; afterwards they talk directly. Ranks
+// on one machine share its memory.
+#pragma once
+
+#include <cobre/comm/concepts.hpp>
+#include <cobre/comm/config.hpp>
+#include <cobre/comm/detail/choice.hpp>
+#include <cobre/comm/detail/collectives.hpp>
+#ifdef COBRE_COMM_HAS_SHM
+#include <cobre/comm/shm.hpp>
+#endif
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace cobre::comm {
+namespace tcp {
+
+class Endpoint;
+
+}  // namespace tcp
+
+/// Where the job's secret is. It is read once, at connect(), and appears in no message.
+struct TcpSecret {
+  std::string file;   // a file that only this user may read, or
+  std::string value;  // the secret itself
+
+  [[nodiscard]] bool empty() const noexcept { return file.empty() && value.empty(); }
+};
+
+struct TcpConfig {
+  std::string coordinator;     // where rank 0 is: "host", "host:port", "[v6]:port"; the same on every rank, 0 included
+  std::uint16_t port = 29500;  // where the coordinator's address has none
+  std::size_t rank = 0;
+  std::size_t size = 1;
+  std::string bind_address;  // empty: the one that reaches the coordinator
+  TcpSecret secret;          // required unless every address is loopback
+
+  std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come and reach each other
+  std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever
+  std::chrono::milliseconds warn_after{10000};       // a rank that waits this long says for whom, then at doubled times
+  std::chrono::milliseconds host_timeout{15000};     // a host that does not answer for this long is lost
+  bool shared_memory = true;                         // ranks on one host use its memory
+
+  /// COBRE_TCP_*, COBRE_COMM_TIMEOUT_SECS, and in a Slurm step what Slurm says.
+  [[nodiscard]] static TcpConfig from_environment();
+};
+
+/// The pages that the ranks of a host share; each rank's own where they share none.
+template <CommData T>
+class TcpRegion {
+ public:
+  template <class R>
+  requires(!std::same_as<std::remove_cvref_t<R>, TcpRegion>) explicit TcpRegion(R&& region)
+      : region_(std::forward<R>(region)) {}
+
+  [[nodiscard]] std::size_t size() const {
+    return region_.visit([](const auto& region) { return region.size(); });
+  }
+  [[nodiscard]] std::span<const T> as_span() const& {
+    return region_.visit([](const auto& region) { return region.as_span(); });
+  }
+  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
+  [[nodiscard]] std::span<T> as_mut_span() & {
+    return region_.visit([](auto& region) { return region.as_mut_span(); });
+  }
+  [[nodiscard]] std::span<T> as_partition_span() & {
+    return region_.visit([](auto& region) { return region.as_partition_span(); });
+  }
+  /// Collective over the ranks that share the pages.
+  void fence() const {
+    region_.visit([](const auto& region) { region.fence(); });
+  }
+
+ private:
+#ifdef COBRE_COMM_HAS_SHM
+  detail::Choice<HeapRegion<T>, ShmRegion<T>> region_;
+#else
+  detail::Choice<HeapRegion<T>> region_;
+#endif
+};
+
+class TcpBackend : public detail::Collectives<TcpBackend> {
+ public:
+  template <CommData T>
+  using Region = TcpRegion<T>;
+
+  /// Collective over the ranks that the configuration names. They may come in any order.
+  [[nodiscard]] static TcpBackend connect(const TcpConfig& config);
+
+  TcpBackend(TcpBackend&& other) noexcept;
+  TcpBackend& operator=(TcpBackend&& other) noexcept;
+  ~TcpBackend();
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Ends every rank: this one with the exit code, the others by signal.
+  [[noreturn]] void abort(int code) const;
+
+  /// Collective over all ranks. The same count and options on every rank.
+  template <CommData T>
+  [[nodiscard]] TcpRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
+    return make_region<T>(count, options);
+  }
+
+  /// Collective over the ranks of this host.
+  [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
+  [[nodiscard]] bool is_leader() const noexcept { return leader_; }
+  [[nodiscard]] const ExecutionTopology& topology() const;
+
+ private:
+  friend class detail::Collectives<TcpBackend>;
+
+  explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
+
+  template <CommData T>
+  [[nodiscard]] TcpRegion<T> make_region(std::size_t count, const RegionOptions& options) const {
+    const Where where{"create_shared_region", rank_, size_};
+    const detail::OperationRecord record{
+        .operation = detail::Operation::CreateRegion,
+        .element_size = static_cast<std::uint32_t>(sizeof(T)),
+        .count = count,
+        .root = static_cast<std::uint64_t>(options.placement) << 1 | (options.huge_pages ? 1U : 0U)};
+    agree_on_region(record);
+    std::unique_ptr<TcpRegion<T>> region;
+    std::exception_ptr failure;
+    try {
+      (void)detail::region_bytes(where, count, sizeof(T));
+#ifdef COBRE_COMM_HAS_SHM
+      if (const auto shared = shared_memory()) {
+        region =
+            std::make_unique<TcpRegion<T>>(ShmRegion<T>(shm::RegionBlock(shared, count, sizeof(T), options), count));
+      }
+#endif
+      if (region == nullptr) region = std::make_unique<TcpRegion<T>>(HeapRegion<T>(where, count, options));
+    } catch (const AllocationFailed&) {
+      failure = std::current_exception();
+    }
+    agree_on_outcome(record, count * sizeof(T), failure);
+    return std::move(*region);
+  }
+
+  void agree_on_region(const detail::OperationRecord& record) const;
+  void agree_on_outcome(const detail::OperationRecord& record, std::size_t bytes,
+                        const std::exception_ptr& failure) const;
+#ifdef COBRE_COMM_HAS_SHM
+  /// What the ranks of this host share; null where they share nothing.
+  [[nodiscard]] std::shared_ptr<shm::Endpoint> shared_memory() const;
+#endif
+
+  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
+  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+
+  std::shared_ptr<tcp::Endpoint> endpoint_;  // null once moved from
+  std::size_t rank_ = 0;
+  std::size_t size_ = 1;
+  bool leader_ = true;
+};
+
+static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
+
+}  // namespace cobre::comm

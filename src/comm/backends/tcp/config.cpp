@@ -1,0 +1,125 @@
+#include "comm/backends/tcp/config.hpp"
+
+#include <cobre/comm/base/slurm.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "comm/backends/tcp/handshake.hpp"
+#include "comm/core/descriptor.hpp"
+#include "comm/core/environment.hpp"
+#include "comm/core/text.hpp"
+
+namespace cobre::comm {
+namespace {
+
+constexpr std::size_t longest_secret = 4096;
+constexpr std::uint64_t longest_timeout_ms = 24UL * 3600 * 1000;
+
+[[noreturn]] void throw_bad_secret_file(const std::string& file, std::string_view problem) {
+  throw InvalidConfiguration("tcp", "COBRE_TCP_SECRET_FILE", file,
+                             fmt::format("a readable file with the job's secret: {}", problem));
+}
+
+// White space at the end is not part of a secret: editors and `echo` add it.
+std::string read_secret(const std::string& file) {
+  const core::Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!in) throw_bad_secret_file(file, std::strerror(errno));
+  struct stat status {};
+  if (fstat(in.get(), &status) != 0 || !S_ISREG(status.st_mode)) throw_bad_secret_file(file, "it is no regular file");
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    throw_bad_secret_file(file, "others may read it; chmod 600 it, and choose a new secret");
+  }
+  std::string secret(longest_secret + 1, '\0');
+  std::size_t length = 0;
+  for (;;) {
+    const ssize_t got = read(in.get(), secret.data() + length, secret.size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_bad_secret_file(file, std::strerror(errno));
+    if (got == 0) break;
+    length += static_cast<std::size_t>(got);
+    if (length > longest_secret) throw_bad_secret_file(file, fmt::format("it is longer than {} bytes", longest_secret));
+  }
+  while (length > 0 && std::strchr(" \t\r\n", secret[length - 1]) != nullptr) --length;
+  secret.resize(length);
+  if (secret.empty()) throw_bad_secret_file(file, "it is empty");
+  return secret;
+}
+
+}  // namespace
+
+TcpConfig TcpConfig::from_environment() {
+  core::EnvironmentReader environment("tcp");
+  TcpConfig config;
+  config.coordinator = environment.required_text("COBRE_TCP_COORDINATOR");
+  config.rank = environment.required_number("COBRE_TCP_RANK", 0, tcp::largest_job - 1);
+  config.size = environment.required_number("COBRE_TCP_SIZE", 1, tcp::largest_job);
+  config.port = static_cast<std::uint16_t>(environment.number("COBRE_TCP_PORT", 1, 65535).value_or(config.port));
+  config.bind_address = environment.text("COBRE_TCP_BIND_ADDR").value_or("");
+  config.secret.file = environment.text("COBRE_TCP_SECRET_FILE").value_or("");
+  if (const char* const secret = std::getenv("COBRE_TCP_SECRET")) config.secret.value = secret;
+  if (const auto timeout = environment.number("COBRE_TCP_CONNECT_TIMEOUT_MS", 1, longest_timeout_ms)) {
+    config.connect_timeout = std::chrono::milliseconds(*timeout);
+  }
+  if (const auto timeout = environment.number("COBRE_TCP_HOST_TIMEOUT_MS", 1000, longest_timeout_ms)) {
+    config.host_timeout = std::chrono::milliseconds(*timeout);
+  }
+  config.shared_memory = environment.flag("COBRE_TCP_SHARED_MEMORY").value_or(true);
+  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
+  config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+  environment.require_all();
+  return config;
+}
+
+namespace tcp {
+
+void check(const TcpConfig& config) {
+  if (!parse_host_and_port(config.coordinator)) {
+    throw InvalidConfiguration("tcp", "COBRE_TCP_COORDINATOR", config.coordinator,
+                               "the host of rank 0 as host, host:port or [v6]:port");
+  }
+  if (config.port == 0) throw InvalidConfiguration("tcp", "COBRE_TCP_PORT", "0", "from 1 to 65535");
+  if (config.size == 0 || config.size > largest_job) {
+    throw InvalidConfiguration("tcp", "COBRE_TCP_SIZE", std::to_string(config.size),
+                               fmt::format("from 1 to {}", largest_job));
+  }
+  if (config.rank >= config.size) {
+    throw InvalidConfiguration("tcp", "COBRE_TCP_RANK", std::to_string(config.rank),
+                               fmt::format("from 0 to {}, because COBRE_TCP_SIZE is {}", config.size - 1, config.size));
+  }
+  if (!config.secret.file.empty() && !config.secret.value.empty()) {
+    throw InitializationFailed("tcp", "both COBRE_TCP_SECRET_FILE and COBRE_TCP_SECRET are set; set one of them");
+  }
+  if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0 ||
+      config.host_timeout.count() < 1000) {
+    throw InitializationFailed("tcp",
+                               "connect_timeout and warn_after must be above 0, timeout not below it, and "
+                               "host_timeout at least a second");
+  }
+}
+
+HostAndPort coordinator_of(const TcpConfig& config) {
+  HostAndPort result = parse_host_and_port(config.coordinator).value();
+  if (!result.port) result.port = config.port;
+  return result;
+}
+
+Key job_key(const TcpConfig& config) {
+  if (config.secret.empty()) return key_from_secret("loopback, no secret");
+  std::string secret = config.secret.file.empty() ? config.secret.value : read_secret(config.secret.file);
+  const Key key = key_from_secret(secret);
+  forget(std::as_writable_bytes(std::span(secret)));
+  return key;
+}
+
+void require_protection(const TcpConfig& config, const Address& address) {
+  if (config.secret.empty() && !address.is_loopback()) throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
+}
+
+}  // namespace tcp
+}  // namespace cobre::comm

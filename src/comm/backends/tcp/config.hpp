@@ -1,0 +1,23 @@
+// Whether a configuration makes sense, and what follows from it.
+#pragma once
+
+#include <cobre/comm/tcp.hpp>
+
+#include "comm/backends/tcp/address.hpp"
+#include "comm/backends/tcp/keys.hpp"
+
+namespace cobre::comm::tcp {
+
+/// Throws InvalidConfiguration for the first thing that does not.
+void check(const TcpConfig& config);
+
+/// The coordinator with its port; `check` has passed.
+[[nodiscard]] HostAndPort coordinator_of(const TcpConfig& config);
+
+/// From the secret, or a constant where there is none.
+[[nodiscard]] Key job_key(const TcpConfig& config);
+
+/// Without a secret only loopback is allowed: throws MissingConfiguration for any other address.
+void require_protection(const TcpConfig& config, const Address& address);
+
+}  // namespace cobre::comm::tcp

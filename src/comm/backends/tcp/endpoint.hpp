@@ -1,0 +1,117 @@
+// One rank of a job: everything behind a TcpBackend. Communicator and regions share it, so it lives as long as any of
+// them.
+#pragma once
+
+#include <cobre/comm/local.hpp>
+#include <cobre/comm/tcp.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/algorithms/scratch.hpp"
+#include "comm/algorithms/tuning.hpp"
+#include "comm/backends/tcp/hosts.hpp"
+#include "comm/backends/tcp/journal.hpp"
+#include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/backends/tcp/sentinel.hpp"
+#include "comm/backends/tcp/wire.hpp"
+#include "comm/core/fork_guard.hpp"
+#ifdef COBRE_COMM_HAS_SHM
+#include "comm/backends/shm/endpoint.hpp"
+#endif
+
+namespace cobre::comm::tcp {
+
+class Endpoint {
+ public:
+  explicit Endpoint(const TcpConfig& config);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+  ~Endpoint();
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool leader() const noexcept;
+  [[nodiscard]] const ExecutionTopology& topology() const noexcept { return topology_; }
+
+  template <class Call>
+  void execute(const detail::OperationRecord& record, const Call& call);
+
+  /// Collective: everyone is about to do this.
+  void agree(const detail::OperationRecord& record);
+  /// Collective: whether it worked everywhere; the lowest rank where it did not.
+  [[nodiscard]] std::optional<std::size_t> first_failure(const detail::OperationRecord& record, bool worked);
+
+#ifdef COBRE_COMM_HAS_SHM
+  [[nodiscard]] const std::shared_ptr<shm::Endpoint>& shared_memory() const noexcept {
+    return shared_;
+  }
+#endif
+
+  [[noreturn]] void abort(int code) noexcept;
+
+ private:
+  void meet(const TcpConfig& config);
+#ifdef COBRE_COMM_HAS_SHM
+  void share_memory(const TcpConfig& config, const Gathering& gathering, std::chrono::milliseconds timeout);
+#endif
+  void connect_links(Clock::time_point deadline, Rendezvous& rendezvous);
+
+  /// Runs one operation over the network. Whatever escapes from `body` ends the communicator, because others may rely
+  /// on what it left undone.
+  template <class Body>
+  void perform(const detail::OperationRecord& record, Body&& body);
+  void finish(const Verdict& otherwise) noexcept;
+
+  void run(const detail::BarrierCall& call);
+  void run(const detail::BroadcastCall& call);
+  void run(const detail::AllreduceCall& call);
+  void run(const detail::AllgathervCall& call);
+
+  /// One rank a host on the network, the rest through shared memory.
+  [[nodiscard]] bool hierarchical() const noexcept {
+    return hosts_.step > 1;
+  }
+#ifdef COBRE_COMM_HAS_SHM
+  void run_on_hosts(const detail::OperationRecord& record, const detail::BarrierCall& call);
+  void run_on_hosts(const detail::OperationRecord& record, const detail::BroadcastCall& call);
+  void run_on_hosts(const detail::OperationRecord& record, const detail::AllreduceCall& call);
+  void run_on_hosts(const detail::OperationRecord& record, const detail::AllgathervCall& call);
+  /// Runs a step in the memory of this host; what fails there is said in the terms of the whole job.
+  template <class Step>
+  void on_host(Step&& step);
+#endif
+
+  std::size_t rank_;
+  std::size_t size_;
+  Hosts hosts_;
+  ExecutionTopology topology_;
+  core::ForkGuard guard_;
+  LocalBackend alone_;  // what a job of one rank does
+
+#ifdef COBRE_COMM_HAS_SHM
+  std::shared_ptr<shm::Endpoint> shared_;  // the ranks of this host; null where they do not share
+#endif
+
+  // What goes over the network; nothing of it where all ranks are on one host and share its memory.
+  Journal journal_;
+  std::unique_ptr<Sentinel> sentinel_;
+  std::unique_ptr<Wire> wire_;
+  algorithms::Tuning tuning_;
+  algorithms::Scratch scratch_;
+  std::vector<std::byte> packed_;
+  std::vector<std::size_t> host_bytes_;
+  std::vector<std::size_t> host_displs_;
+  std::vector<std::size_t> packed_displs_;
+  detail::Operation current_ = detail::Operation::Barrier;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t chain_ = 0;
+  std::optional<std::string> finished_;  // why, for later calls
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,109 @@
+// The operations where hosts form whole branches of the canonical tree: the ranks of a host work in its memory, and the
+// first of them speaks for it on the network. What that gives is what the ranks one by one would give, to the bit.
+
+#include <cstring>
+#include <numeric>
+
+#include "comm/backends/tcp/perform.hpp"
+#include "comm/backends/tcp/transport.hpp"
+
+namespace cobre::comm::tcp {
+
+#ifdef COBRE_COMM_HAS_SHM
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto grace = 1s;  // for the verdict to arrive, after something failed in shared memory
+
+}  // namespace
+
+template <class Step>
+void Endpoint::on_host(Step&& step) {
+  try {
+    step(*shared_);
+  } catch (const CollectiveMismatch&) {
+    sentinel_->report_disagreement(sequence_);
+  } catch (const PeerFailed& error) {
+    // A neighbour that died is seen here first; one that gave up did so for a reason that comes over the network.
+    if (!sentinel_->await_verdict(100ms)) sentinel_->report(sentinel_->failure_of(hosts_.neighbours()[error.rank()]));
+  } catch (const CommError&) {
+    if (!sentinel_->await_verdict(grace)) throw;
+  }
+  if (sentinel_->finished()) [[unlikely]]
+    sentinel_->conclude({detail::to_string(current_), rank_, size_});
+}
+
+void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::BarrierCall&) {
+  on_host([&](shm::Endpoint& host) { host.barrier(record); });
+  if (hosts_.place == 0) {
+    Stride leaders(*wire_, hosts_.step);
+    algorithms::barrier(leaders);
+  }
+  on_host([&](shm::Endpoint& host) { host.barrier(record); });
+}
+
+void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::BroadcastCall& call) {
+  const std::size_t root_host = call.root / hosts_.step;
+  const bool at_root = hosts_.own == root_host;
+  const auto on_this_host = [&] {
+    const detail::BroadcastCall local{call.buffer, call.bytes, at_root ? call.root % hosts_.step : 0};
+    detail::OperationRecord local_record = record;
+    local_record.root = local.root;
+    on_host([&](shm::Endpoint& host) { host.broadcast(local_record, local); });
+  };
+  if (at_root) on_this_host();
+  if (hosts_.place == 0) {
+    Stride leaders(*wire_, hosts_.step);
+    algorithms::broadcast(leaders, {call.buffer, call.bytes, root_host}, tuning_);
+  }
+  if (!at_root) on_this_host();
+}
+
+void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
+  on_host([&](shm::Endpoint& host) { host.allreduce(record, call); });
+  if (call.thrown != nullptr && *call.thrown != nullptr) throw algorithms::ReductionThrew{};
+  if (hosts_.place == 0) {
+    Stride leaders(*wire_, hosts_.step);
+    detail::AllreduceCall between = call;
+    between.send = call.recv;
+    algorithms::allreduce(leaders, between, tuning_, scratch_);
+  }
+  on_host([&](shm::Endpoint& host) { host.broadcast(record, {call.recv, call.count * call.element_size, 0}); });
+}
+
+// Through a packed copy: where each rank wants the parts to lie is its own affair, so the hosts cannot exchange them in
+// place.
+void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::AllgathervCall& call) {
+  const std::size_t first = hosts_.own * hosts_.step;
+  const auto neighbours = call.counts.subspan(first, hosts_.neighbours().size());
+  host_bytes_.assign(hosts_.list.size(), 0);
+  host_displs_.assign(hosts_.list.size(), 0);
+  for (std::size_t rank = 0; rank < size_; ++rank)
+    host_bytes_[rank / hosts_.step] += call.counts[rank] * call.element_size;
+  std::exclusive_scan(host_bytes_.begin(), host_bytes_.end(), host_displs_.begin(), std::size_t{0});
+  const std::size_t total = host_displs_.back() + host_bytes_.back();
+  if (packed_.size() < total) packed_.resize(total);
+
+  std::byte* const own = packed_.data() + host_displs_[hosts_.own];
+  packed_displs_.resize(neighbours.size());
+  std::exclusive_scan(neighbours.begin(), neighbours.end(), packed_displs_.begin(), std::size_t{0});
+  on_host([&](shm::Endpoint& host) {
+    host.allgatherv(record, {call.send, own, neighbours, packed_displs_, call.element_size});
+  });
+  if (hosts_.place == 0) {
+    Stride leaders(*wire_, hosts_.step);
+    // The algorithm puts this host's part into its place, where it is already.
+    algorithms::allgatherv(leaders, {own, packed_.data(), host_bytes_, host_displs_, 1}, tuning_, scratch_);
+  }
+  on_host([&](shm::Endpoint& host) { host.broadcast(record, {packed_.data(), total, 0}); });
+  const std::byte* part = packed_.data();
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const std::size_t bytes = call.counts[rank] * call.element_size;
+    if (bytes > 0) std::memcpy(static_cast<std::byte*>(call.recv) + call.displs[rank] * call.element_size, part, bytes);
+    part += bytes;
+  }
+}
+#endif
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,48 @@
+#include "comm/backends/tcp/hosts.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "comm/core/waiting_cpus.hpp"
+
+namespace cobre::comm::tcp {
+
+Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
+  Hosts hosts;
+  std::vector<Bytes32> known;
+  std::vector<std::size_t> host_of;
+  bool everyone_shares = true;
+  for (const Member& member : members) {
+    const auto place = std::ranges::find(known, member.host) - known.begin();
+    if (static_cast<std::size_t>(place) == known.size()) {
+      known.push_back(member.host);
+      hosts.list.push_back({member.host_name.words(), {}});
+      if (hosts.list.back().hostname.empty()) hosts.list.back().hostname = "unknown";
+    }
+    host_of.push_back(static_cast<std::size_t>(place));
+    hosts.list[host_of.back()].ranks.push_back(member.rank);
+    everyone_shares = everyone_shares && member.shares_memory != 0;
+  }
+  hosts.own = host_of[rank];
+  const auto& neighbours = hosts.neighbours();
+  hosts.place = static_cast<std::size_t>(std::ranges::find(neighbours, rank) - neighbours.begin());
+
+  core::CpuMask cpus{};
+  std::uint64_t quota = members[rank].cpu_quota;
+  for (const std::size_t neighbour : neighbours) {
+    for (std::size_t i = 0; i < cpus.size(); ++i) cpus[i] |= members[neighbour].cpus[i];
+    quota = std::min(quota, members[neighbour].cpu_quota);
+    hosts.all_share = hosts.all_share && members[neighbour].shares_memory != 0;
+  }
+  hosts.cpus = std::min<std::size_t>(core::count(cpus), quota);
+
+  // All decide from the same table, so all decide alike.
+  const std::size_t step = hosts.list.front().ranks.size();
+  const bool regular =
+      everyone_shares && std::has_single_bit(step) &&
+      std::ranges::all_of(members, [&](const Member& one) { return host_of[one.rank] == one.rank / step; });
+  hosts.step = regular ? step : 1;
+  return hosts;
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,186 @@
+// The rendezvous as every rank but 0 sees it: keep knocking until rank 0 opens, prove to belong there, say who we are,
+// and wait for the rest.
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/text.hpp"
+
+namespace cobre::comm::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience_with_one_address = 1s;  // of several: one may lead nowhere
+constexpr auto patience_with_handshake = 3s;    // rank 0 answers at once, or is somebody else
+constexpr auto patience_with_coordinator = 3s;  // beyond the deadline: it knows better than we do who is missing
+constexpr std::chrono::microseconds first_pause{1000};
+constexpr std::chrono::microseconds longest_pause{200'000};
+
+class Joiner final : public Rendezvous {
+ public:
+  explicit Joiner(const TcpConfig& config)
+      : config_(config),
+        where_{"connect", config.rank, config.size},
+        key_(job_key(config)),
+        deadline_(Clock::now() + config.connect_timeout) {}
+
+  Gathering gather() override {
+    Gathering gathering;
+    gathering.deadline = deadline_;
+    knock();
+    const Address near = Address::local_of(socket_.get());
+    Address door = bind_address_of(config_, near.family()).value_or(near);
+    gathering.doors.push_back(open_door(door));
+    gathering.source = door;
+    Member member = present(config_);
+    // Behind a door at any address, the one by which rank 0 was reached is known to lead here.
+    Address known = door.is_any() ? near : door;
+    known.set_port(Address::local_of(gathering.doors.back().get()).port());
+    member.door = known.to_wire();
+    send(member);
+    await_reply();  // accepted, or not
+    while (reply_.kind == ReplyKind::Accepted) await_reply();
+    if (reply_.kind != ReplyKind::Table) throw_nonsense();
+
+    gathering.job = reply_.job;
+    gathering.link_key = link_key_of(key_, gathering.job);
+    gathering.members.resize(config_.size);
+    const auto table = std::as_writable_bytes(std::span(gathering.members));
+    Mac seal{};
+    const auto until = deadline_ + patience_with_coordinator;
+    if (!receive_all(socket_.get(), table, until) ||
+        !receive_all(socket_.get(), std::as_writable_bytes(std::span(&seal, 1)), until)) {
+      throw_rank_zero_lost();
+    }
+    const bool whole = same(seal, seal_of(session_.key, {Direction::FromRankZero, received_++}, table));
+    if (!whole || !is_table(gathering.members)) throw_nonsense();
+    return gathering;
+  }
+
+  void check() override {
+    pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    if (poll(&entry, 1, 0) > 0) await_reply();  // nothing good comes before we have reported
+  }
+
+  void confirm(const Outcome& outcome) override {
+    send(outcome);
+    await_reply();
+    if (reply_.kind != ReplyKind::Go) throw_nonsense();
+  }
+
+ private:
+  // Connects and proves, however late rank 0 is and whoever else listens there meanwhile.
+  void knock() {
+    std::minstd_rand draw(static_cast<unsigned>(config_.rank * 7919 + static_cast<std::size_t>(getpid())));
+    auto pause = first_pause;
+    for (;;) {
+      for (const Address& address : coordinator_addresses(config_, deadline_)) {
+        if (knock_at(address)) return;
+      }
+      if (Clock::now() >= deadline_) throw_no_coordinator();
+      // Jittered, so that a thousand ranks do not come in step.
+      std::this_thread::sleep_for(pause / 2 + pause * (draw() % 1024) / 2048);
+      pause = std::min(2 * pause, longest_pause);
+    }
+  }
+
+  bool knock_at(const Address& address) {
+    const auto now = Clock::now();
+    const auto source = bind_address_of(config_, address.family());
+    Opened opened = open_connection(address, source, std::min(deadline_, now + patience_with_one_address));
+    if (!opened.socket) {
+      problem_ = fmt::format("{} at {}", std::strerror(opened.error), address.text());
+      return false;
+    }
+    prepare_link(opened.socket.get(), config_.host_timeout);
+    const Introduction met = introduce(opened.socket.get(), key_, Purpose::Join, config_.rank, 0,
+                                       std::min(deadline_, Clock::now() + patience_with_handshake));
+    switch (met.refusal) {
+      case Refusal::None:
+        socket_ = std::move(opened.socket);
+        session_ = met.session;
+        return true;
+      case Refusal::Silent: problem_ = fmt::format("whoever listens at {} does not answer", address.text()); break;
+      case Refusal::Stranger:
+        problem_ = fmt::format(
+            "whoever listens at {} does not know the job's secret: do all ranks have the same "
+            "COBRE_TCP_SECRET_FILE?",
+            address.text());
+        break;
+      case Refusal::NotAdmitted: problem_ = fmt::format("{} closed the connection", address.text()); break;
+    }
+    return false;
+  }
+
+  [[noreturn]] void throw_no_coordinator() const {
+    throw InitializationFailed(
+        "tcp",
+        fmt::format("rank {} of {} waited {} ms for rank 0 at {}, which never came ({}); start it on the machine "
+                    "that COBRE_TCP_COORDINATOR names",
+                    config_.rank, config_.size, config_.connect_timeout.count(), core::quoted(config_.coordinator),
+                    problem_));
+  }
+
+  template <class Body>
+  void send(const Body& body) {
+    const auto frame = sealed(session_.key, {Direction::ToRankZero, sent_++}, body);
+    // Where this fails rank 0 is gone, or said why before it went.
+    if (!send_all(socket_.get(), raw(frame), deadline_ + patience_with_coordinator)) await_reply();
+  }
+
+  void await_reply() {
+    Sealed<Reply> frame;
+    const auto bytes = std::as_writable_bytes(std::span(&frame, 1));
+    if (!receive_all(socket_.get(), bytes, deadline_ + patience_with_coordinator)) throw_rank_zero_lost();
+    if (!seal_holds(session_.key, {Direction::FromRankZero, received_++}, frame)) throw_nonsense();
+    reply_ = frame.body;
+    switch (reply_.kind) {
+      case ReplyKind::Accepted:
+      case ReplyKind::Table:
+      case ReplyKind::Go: return;
+      case ReplyKind::Refused:
+      case ReplyKind::Failed: throw InitializationFailed("tcp", reply_.text.words());
+      case ReplyKind::Died:
+        throw PeerFailed(where_,
+                         {.rank = reply_.rank, .host = reply_.text.words(), .pid = {}, .signal = {}, .exit_code = {}});
+    }
+    throw_nonsense();
+  }
+
+  [[noreturn]] void throw_rank_zero_lost() const {
+    throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = {}, .signal = {}, .exit_code = {}});
+  }
+  [[noreturn]] static void throw_nonsense() {
+    throw InitializationFailed("tcp",
+                               "rank 0 sent something else than expected; do all ranks run the same version of this "
+                               "library?");
+  }
+
+  const TcpConfig& config_;
+  Where where_;
+  Key key_;
+  Clock::time_point deadline_;
+  core::Descriptor socket_;
+  Session session_;
+  std::uint32_t sent_ = 0;
+  std::uint32_t received_ = 0;
+  Reply reply_;
+  std::string problem_ = "nothing listens there";
+};
+
+}  // namespace
+
+std::unique_ptr<Rendezvous> join(const TcpConfig& config) {
+  return std::make_unique<Joiner>(config);
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,69 @@
+#include "comm/backends/tcp/notices.hpp"
+
+namespace cobre::comm::tcp {
+
+std::optional<std::size_t> body_bytes(const NoticeHead& head) noexcept {
+  if (head.magic != NoticeHead{}.magic) return std::nullopt;
+  switch (head.kind) {
+    case NoticeKind::Verdict:
+    case NoticeKind::Report: return sizeof(Verdict);
+    case NoticeKind::Inquiry: return sizeof(Inquiry);
+    case NoticeKind::RollCall: return sizeof(RollCall);
+    case NoticeKind::Testimony: return sizeof(Testimony);
+    case NoticeKind::Warning: return sizeof(Warning);
+    case NoticeKind::Farewell: return sizeof(Farewell);
+    case NoticeKind::Abort: return sizeof(Abort);
+  }
+  return std::nullopt;
+}
+
+// Enumerations of a record become names in messages: what is none of them must not index a table of names.
+bool is_sensible(const detail::OperationRecord& record) noexcept {
+  const bool reduction = record.reduction < reduce_op_count || record.reduction == detail::no_reduction ||
+                         record.reduction == detail::callable_reduction;
+  return record.operation <= detail::Operation::Fence && reduction &&
+         static_cast<std::size_t>(record.type) < element_type_count;
+}
+
+bool is_sensible(const Verdict& verdict, std::size_t size) noexcept {
+  return verdict.kind >= VerdictKind::PeerFailed && verdict.kind <= VerdictKind::ReductionThrew &&
+         verdict.subject < size && verdict.other < size && is_sensible(verdict.subject_record) &&
+         is_sensible(verdict.other_record);
+}
+
+bool is_sensible(const Inquiry& inquiry, std::size_t size) noexcept {
+  return inquiry.question >= Question::IsAllWell && inquiry.question <= Question::WhoDisagrees && inquiry.rank < size;
+}
+
+bool is_sensible(const Testimony& testimony, std::size_t size) noexcept {
+  if (testimony.rank >= size) return false;
+  for (const auto& record : testimony.history) {
+    if (!is_sensible(record)) return false;
+  }
+  return true;
+}
+
+std::span<std::byte> NoticeReader::wanted() noexcept {
+  if (complete_) {
+    complete_ = false;
+    got_ = 0;
+    expected_ = sizeof(NoticeHead);
+  }
+  return std::span(buffer_).subspan(got_, expected_ - got_);
+}
+
+NoticeReader::Found NoticeReader::advance(std::size_t bytes) noexcept {
+  got_ += bytes;
+  if (got_ < expected_) return Found::Nothing;
+  if (expected_ == sizeof(NoticeHead)) {
+    std::memcpy(&head_, buffer_.data(), sizeof head_);
+    const auto body = body_bytes(head_);
+    if (!body) return Found::Nonsense;
+    expected_ += *body;
+    return Found::Nothing;
+  }
+  complete_ = true;
+  return Found::Notice;
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,46 @@
+// The frame around every operation of an endpoint.
+#pragma once
+
+#include "comm/algorithms/collectives.hpp"
+#include "comm/backends/tcp/endpoint.hpp"
+#include "comm/backends/tcp/verdict.hpp"
+#include "comm/core/chain.hpp"
+#include "comm/core/exclusive.hpp"
+
+namespace cobre::comm::tcp {
+
+template <class Body>
+void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
+  const Where where{detail::to_string(record.operation), rank_, size_};
+  if (guard_.in_child()) [[unlikely]] {
+    throw InvalidCommunicator(where,
+                              "this process was forked from the one that is this rank; only that one may use it");
+  }
+  const core::Exclusive exclusive(busy_, where);
+  if (finished_) [[unlikely]]
+    throw InvalidCommunicator(where, *finished_);
+  if (sentinel_->finished()) [[unlikely]] {
+    finished_ = explain(sentinel_->verdict());
+    sentinel_->conclude(where);
+  }
+  current_ = record.operation;
+  detail::OperationRecord numbered = record;
+  numbered.sequence = ++sequence_;
+  chain_ = core::extend(chain_, record);
+  journal_.enter(numbered);
+  wire_->begin(where, sequence_, chain_);
+  try {
+    body();
+  } catch (const algorithms::ReductionThrew&) {
+    // The exception itself waits in the call and is rethrown above.
+    Verdict verdict = sentinel_->failure_of(rank_);
+    verdict.kind = VerdictKind::ReductionThrew;
+    finish(verdict);
+  } catch (...) {
+    finish(sentinel_->failure_of(rank_));
+    throw;
+  }
+  journal_.leave(sequence_);
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,80 @@
+#include "comm/backends/tcp/reception.hpp"
+
+#include <cerrno>
+
+namespace cobre::comm::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 2s;              // from connecting to having proved everything
+constexpr int most_accepted_at_once = 64;  // between two looks at everybody else
+
+}  // namespace
+
+Reception::Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places)
+    : key_(key), listeners_(std::move(listeners)), places_(places) {}
+
+void Reception::close() noexcept {
+  listeners_.clear();
+  visitors_.clear();
+}
+
+void Reception::watch(std::vector<pollfd>& entries) const {
+  for (const auto& listener : listeners_) entries.push_back({listener.get(), POLLIN, 0});
+  for (const auto& visitor : visitors_) entries.push_back({visitor.socket.get(), POLLIN, 0});
+}
+
+std::vector<Guest> Reception::serve() {
+  for (const auto& listener : listeners_) accept_from(listener);
+  std::vector<Guest> guests;
+  const auto now = Clock::now();
+  for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
+    const bool stays = listen_to(*visitor) && now < visitor->deadline;
+    if (visitor->acceptance.state() == Acceptance::State::Trusted) {
+      const Admission admission = visitor->acceptance.admission();
+      guests.push_back({std::move(visitor->socket), visitor->acceptance.session(), admission});
+    } else if (stays) {
+      ++visitor;
+      continue;
+    } else {
+      ++strangers_;
+      last_stranger_ = Address::peer_of(visitor->socket.get());
+    }
+    visitor = visitors_.erase(visitor);
+  }
+  return guests;
+}
+
+void Reception::accept_from(const core::Descriptor& listener) {
+  for (int count = 0; count < most_accepted_at_once; ++count) {
+    core::Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection) {
+      // Out of descriptors: those who have been here longest without a word go first.
+      if ((errno == EMFILE || errno == ENFILE) && !visitors_.empty()) {
+        visitors_.pop_front();
+        continue;
+      }
+      return;
+    }
+    if (visitors_.size() >= places_) visitors_.pop_front();
+    visitors_.emplace_back(std::move(connection), key_, Clock::now() + patience);
+  }
+}
+
+bool Reception::listen_to(Visitor& visitor) {
+  const int socket = visitor.socket.get();
+  while (visitor.acceptance.state() == Acceptance::State::Reading) {
+    std::size_t got = 0;
+    const Moved moved = receive_some(socket, visitor.acceptance.wanted(), got);
+    if (moved == Moved::Closed) return false;
+    if (visitor.acceptance.advance(got) == Acceptance::State::Failed) return false;
+    std::size_t sent = 0;
+    // A fresh socket has room for one answer; one that has not is no honest one's.
+    if (send_some(socket, visitor.acceptance.answer(), sent) != Moved::All) return false;
+    if (moved != Moved::All) return true;
+  }
+  return true;
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,64 @@
+// The door of a rank: takes in connections, lets strangers prove who they are, and hands on those who could.
+//
+// Whoever knows nothing can do little: it gets one fixed-size answer, no memory beyond its place, two seconds, and a
+// place only until newer visitors need it.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "comm/backends/tcp/handshake.hpp"
+#include "comm/backends/tcp/sockets.hpp"
+
+namespace cobre::comm::tcp {
+
+/// Someone who knows the key.
+struct Guest {
+  core::Descriptor socket;
+  Session session;
+  Admission admission;
+};
+
+class Reception {
+ public:
+  Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places);
+
+  [[nodiscard]] bool open() const noexcept { return !listeners_.empty(); }
+  /// Nobody comes any more, and nobody who is not trusted yet ever will be.
+  void close() noexcept;
+
+  /// Adds what has to be polled.
+  void watch(std::vector<pollfd>& entries) const;
+  /// Does all that can be done without waiting.
+  [[nodiscard]] std::vector<Guest> serve();
+
+  /// How many were turned away because they did not know the key, and the last of them.
+  [[nodiscard]] std::size_t strangers() const noexcept { return strangers_; }
+  [[nodiscard]] const std::optional<Address>& last_stranger() const noexcept { return last_stranger_; }
+
+ private:
+  struct Visitor {
+    Visitor(core::Descriptor connection, const Key& key, Clock::time_point until)
+        : socket(std::move(connection)), acceptance(key), deadline(until) {}
+    core::Descriptor socket;
+    Acceptance acceptance;
+    Clock::time_point deadline;
+  };
+
+  void accept_from(const core::Descriptor& listener);
+  /// False where the visitor has to go.
+  [[nodiscard]] bool listen_to(Visitor& visitor);
+
+  const Key& key_;
+  std::vector<core::Descriptor> listeners_;
+  std::size_t places_;
+  std::list<Visitor> visitors_;  // oldest first; each stays where it is, because its answer points into it
+  std::size_t strangers_ = 0;
+  std::optional<Address> last_stranger_;
+};
+
+}  // namespace cobre::comm::tcp

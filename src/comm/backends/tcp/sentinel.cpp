@@ -1,0 +1,473 @@
+#include "comm/backends/tcp/sentinel.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "comm/core/warnings.hpp"
+
+namespace cobre::comm::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto heartbeat = 50ms;         // how often the clock is looked at
+constexpr auto first_check = 50ms;       // into an operation; then at doubled times
+constexpr auto last_words = 200ms;       // to get out what the others must know
+constexpr auto patience_with_root = 1s;  // to answer that time is up
+constexpr std::size_t places_at_the_door = 32;
+
+void ring(const core::Descriptor& bell) noexcept {
+  const std::uint64_t one = 1;
+  (void)!write(bell.get(), &one, sizeof one);
+}
+
+core::Descriptor open_bell() {
+  core::Descriptor bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) throw InitializationFailed("tcp", "no event descriptor could be opened; raise the limit of open files");
+  return bell;
+}
+
+}  // namespace
+
+Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, const Journal& journal)
+    : settings_(std::move(settings)),
+      journal_(journal),
+      bell_(open_bell()),
+      knock_(open_bell()),
+      arrived_(settings_.size),
+      reception_(settings_.link_key, std::move(doors), settings_.size + places_at_the_door),
+      left_(settings_.size),
+      arbiter_(settings_.size) {
+  for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
+    if ((rank & (rank - 1)) == settings_.rank) ++children_;
+  }
+  // Signals are for the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::make_unique<std::thread>([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Sentinel::~Sentinel() {
+  if (thread_ == nullptr) return;
+  ask({.kind = Request::Kind::Stop});
+  thread_->join();
+}
+
+void Sentinel::forget_thread() noexcept {
+  (void)thread_.release();  // NOLINT(bugprone-unused-return-value): it is not there to be joined
+}
+
+// ---- the calling thread -------------------------------------------------------------------------------------------
+
+void Sentinel::ask(Request request) {
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(std::move(request));
+  }
+  ring(knock_);
+}
+
+void Sentinel::adopt_parent(core::Descriptor socket) {
+  ask({.kind = Request::Kind::Parent, .socket = std::move(socket)});
+}
+
+core::Descriptor Sentinel::await_link(std::size_t peer, Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline, [&] { return arrived_[peer] || verdict_ || stopped_; });
+  return std::move(arrived_[peer]);
+}
+
+std::optional<std::size_t> Sentinel::await_children(Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  const auto missing = [&]() -> std::optional<std::size_t> {
+    for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
+      if ((rank & (rank - 1)) == settings_.rank && !connected_children_.test(rank)) return rank;
+    }
+    return std::nullopt;
+  };
+  changed_.wait_until(lock, deadline, [&] { return !missing() || verdict_; });
+  return missing();
+}
+
+bool Sentinel::await_verdict(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, longest, [&] { return verdict_.has_value(); });
+}
+
+Verdict Sentinel::verdict() const {
+  const std::lock_guard lock(mutex_);
+  return verdict_.value_or(Verdict{});
+}
+
+void Sentinel::report(const Verdict& verdict) {
+  ask({.kind = Request::Kind::Report, .verdict = verdict});
+  if (await_verdict(2s)) return;
+  // The root does not answer either: what this rank knows has to do.
+  const std::lock_guard lock(mutex_);
+  if (!verdict_) verdict_ = verdict;
+  finished_.store(true, std::memory_order_release);
+  ring(bell_);
+}
+
+void Sentinel::report_disagreement(std::uint64_t sequence) {
+  ask({.kind = Request::Kind::Inquiry,
+       .inquiry = {.question = Question::WhoDisagrees,
+                   .rank = static_cast<std::uint32_t>(settings_.rank),
+                   .sequence = sequence}});
+  if (await_verdict(3s)) return;
+  Verdict verdict;
+  verdict.kind = VerdictKind::Mismatch;
+  verdict.subject = verdict.other = static_cast<std::uint32_t>(settings_.rank);
+  verdict.ranks.set(settings_.rank);
+  report(verdict);
+}
+
+void Sentinel::on_verdict(std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  on_verdict_ = std::move(call);
+  if (verdict_) on_verdict_();
+}
+
+Verdict Sentinel::failure_of(std::size_t rank) const {
+  Verdict verdict;
+  verdict.kind = VerdictKind::PeerFailed;
+  verdict.subject = static_cast<std::uint32_t>(rank);
+  verdict.pid = settings_.members[rank].pid;
+  verdict.host = settings_.members[rank].host_name;
+  return verdict;
+}
+
+void Sentinel::say_goodbye() noexcept {
+  ask({.kind = Request::Kind::Goodbye});
+}
+
+void Sentinel::spread_abort(int code) noexcept {
+  ask({.kind = Request::Kind::Abort, .code = code});
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, 2 * last_words, [&] { return stopped_; });
+}
+
+// ---- the thread ---------------------------------------------------------------------------------------------------
+
+void Sentinel::run() {
+  while (running_) turn();
+  flush_all(last_words);
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void Sentinel::turn() {
+  std::vector<pollfd> entries{{knock_.get(), POLLIN, 0}};
+  reception_.watch(entries);
+  for (const ControlLink& link : links_) {
+    entries.push_back({link.fd(), static_cast<short>(link.has_unsent() ? POLLIN | POLLOUT : POLLIN), 0});
+  }
+  std::chrono::milliseconds longest = heartbeat;
+  if (const auto next = arbiter_.next()) {
+    longest = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()), 0ms, longest);
+  }
+  (void)poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
+
+  take_requests();
+  for (Guest& guest : reception_.serve()) welcome(std::move(guest));
+  for (ControlLink& link : links_) {
+    link.flush();
+    link.receive([&](NoticeKind kind, auto body, auto whole) { hear(link, kind, body, whole); });
+  }
+  bury_lost_links();
+  look_for_those_who_left();
+  look_at_the_clock();
+  rule();
+}
+
+void Sentinel::take_requests() {
+  std::uint64_t count = 0;
+  (void)!read(knock_.get(), &count, sizeof count);
+  std::vector<Request> requests;
+  {
+    const std::lock_guard lock(mutex_);
+    requests.swap(requests_);
+  }
+  for (Request& request : requests) {
+    switch (request.kind) {
+      case Request::Kind::Report: propose(request.verdict); break;
+      case Request::Kind::Inquiry: inquire(request.inquiry); break;
+      case Request::Kind::Parent:
+        links_.emplace_back(std::move(request.socket), parent_rank());
+        had_parent_ = true;
+        break;
+      case Request::Kind::Goodbye:
+        forward(nullptr, notice(NoticeKind::Farewell,
+                                Farewell{.rank = static_cast<std::uint32_t>(settings_.rank), .left = journal_.left()}));
+        goodbye_ = true;
+        break;
+      case Request::Kind::Abort:
+        forward(nullptr, notice(NoticeKind::Abort,
+                                Abort{.code = request.code, .rank = static_cast<std::uint32_t>(settings_.rank)}));
+        running_ = false;
+        break;
+      case Request::Kind::Stop: running_ = false; break;
+    }
+  }
+}
+
+// Whoever comes here has proved to belong to this job; what it wants must still make sense.
+void Sentinel::welcome(Guest guest) {
+  const Challenge& challenge = guest.session.challenge;
+  const std::size_t peer = challenge.from;
+  if (challenge.to != settings_.rank || peer <= settings_.rank || peer >= settings_.size) return;
+  prepare_link(guest.socket.get(), settings_.host_timeout);
+  std::size_t sent = 0;
+  const std::lock_guard lock(mutex_);
+  if (challenge.purpose == Purpose::Control && (peer & (peer - 1)) == settings_.rank &&
+      !connected_children_.test(peer)) {
+    if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
+    connected_children_.set(peer);
+    links_.emplace_back(std::move(guest.socket), peer);
+  } else if (challenge.purpose == Purpose::Data && !arrived_[peer]) {
+    if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
+    arrived_[peer] = std::move(guest.socket);
+  }
+  changed_.notify_all();
+}
+
+void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body,
+                    std::span<const std::byte> whole) {
+  switch (kind) {
+    case NoticeKind::Verdict: {
+      const auto verdict = read_body<Verdict>(body);
+      if (!is_sensible(verdict, settings_.size) || finished()) return;
+      forward(&link, whole);
+      return adopt(verdict);
+    }
+    case NoticeKind::Report: {
+      const auto verdict = read_body<Verdict>(body);
+      if (is_sensible(verdict, settings_.size)) propose(verdict);
+      return;
+    }
+    case NoticeKind::Inquiry: {
+      const auto inquiry = read_body<Inquiry>(body);
+      if (is_sensible(inquiry, settings_.size)) inquire(inquiry);
+      return;
+    }
+    case NoticeKind::RollCall: {
+      if (link.peer() != parent_rank()) return;
+      forward(&link, whole);
+      return link.send(notice(NoticeKind::Testimony, testify(read_body<RollCall>(body).number)));
+    }
+    case NoticeKind::Testimony: {
+      if (ControlLink* const up = parent()) return up->send(whole);
+      const auto testimony = read_body<Testimony>(body);
+      if (is_sensible(testimony, settings_.size)) arbiter_.hear(testimony);
+      return;
+    }
+    case NoticeKind::Warning: {
+      const auto warning = read_body<Warning>(body);
+      if (warning.rank == settings_.rank) return core::warn(warning.line.words());
+      return forward(&link, whole);
+    }
+    case NoticeKind::Farewell: {
+      const auto farewell = read_body<Farewell>(body);
+      if (farewell.rank >= settings_.size || left_[farewell.rank]) return;
+      left_[farewell.rank] = farewell.left;
+      return forward(&link, whole);
+    }
+    case NoticeKind::Abort: {
+      forward(&link, whole);
+      end_process();
+    }
+  }
+}
+
+// A connection that ends without a goodbye is the end of its rank.
+void Sentinel::bury_lost_links() {
+  for (auto link = links_.begin(); link != links_.end();) {
+    if (!link->lost()) {
+      ++link;
+      continue;
+    }
+    const std::size_t peer = link->peer();
+    const bool was_parent = peer == parent_rank() && settings_.rank != 0;
+    const bool failed = !left_[peer];
+    link = links_.erase(link);
+    if (failed) dead_.set(peer);
+    if (goodbye_ || finished()) continue;
+    if (failed && was_parent) {
+      pronounce(failure_of(peer));
+    } else if (failed) {
+      propose(failure_of(peer));
+    } else if (was_parent && proposed_) {
+      pronounce(*proposed_);  // it went to somebody who has left since
+    }
+    gave_up_.reset();
+  }
+}
+
+// A rank that left cleanly is a failure only for an operation that it did not join.
+void Sentinel::look_for_those_who_left() {
+  const std::uint64_t entered = journal_.entered();
+  if (finished() || proposed_ || journal_.left() >= entered) return;
+  for (std::size_t rank = 0; rank < settings_.size; ++rank) {
+    if (left_[rank] && *left_[rank] < entered) return propose(failure_of(rank));
+  }
+}
+
+void Sentinel::look_at_the_clock() {
+  const std::uint64_t entered = journal_.entered();
+  if (finished() || journal_.left() >= entered) return;
+  const auto now = Clock::now();
+  const auto waited = now - journal_.began();
+  if (watched_ != entered) {
+    watched_ = entered;
+    next_check_ = first_check;
+    next_warning_ = settings_.warn_after;
+    gave_up_.reset();
+  }
+  Inquiry inquiry;
+  inquiry.rank = static_cast<std::uint32_t>(settings_.rank);
+  inquiry.sequence = entered;
+  inquiry.waited_microseconds =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(waited).count());
+  const auto put = [&](Question question) {
+    inquiry.question = question;
+    inquire(inquiry);
+  };
+  if (waited >= next_check_) {
+    next_check_ *= 2;
+    put(Question::IsAllWell);
+  }
+  if (waited >= next_warning_) {
+    next_warning_ *= 2;
+    put(Question::WhoIsMissing);
+  }
+  if (settings_.timeout > 0ms && waited >= settings_.timeout) {
+    if (!gave_up_) {
+      gave_up_ = now;
+      put(Question::TimeIsUp);
+    } else if (now >= *gave_up_ + patience_with_root) {
+      // Nobody above answers: the way there leads through a rank that does not.
+      Verdict verdict;
+      verdict.kind = VerdictKind::TimedOut;
+      verdict.waited_microseconds = inquiry.waited_microseconds;
+      verdict.ranks.set(parent_rank());
+      pronounce(verdict);
+    }
+  }
+}
+
+void Sentinel::rule() {
+  if (finished() || parent() != nullptr) return;
+  const auto expects = [this](std::size_t rank) { return can_answer(rank); };
+  for (int round = 0; round < 2; ++round) {
+    const auto ruling = arbiter_.rule(Clock::now(), expects);
+    if (ruling.call) {
+      forward(nullptr, notice(NoticeKind::RollCall, *ruling.call));
+      arbiter_.hear(testify(ruling.call->number));
+    }
+    for (const Warning& warning : ruling.warnings) {
+      if (warning.rank == settings_.rank) {
+        core::warn(warning.line.words());
+      } else {
+        forward(nullptr, notice(NoticeKind::Warning, warning));
+      }
+    }
+    if (ruling.verdict) return pronounce(*ruling.verdict);
+  }
+}
+
+// Below this rank, with nobody gone between.
+bool Sentinel::can_answer(std::size_t rank) const noexcept {
+  for (;; rank &= rank - 1) {
+    if (rank == settings_.rank) return true;
+    if (rank == 0 || left_[rank] || dead_.test(rank)) return false;
+  }
+}
+
+ControlLink* Sentinel::parent() noexcept {
+  if (settings_.rank == 0) return nullptr;
+  for (ControlLink& link : links_) {
+    if (link.peer() == parent_rank()) return &link;
+  }
+  return nullptr;
+}
+
+void Sentinel::propose(const Verdict& verdict) {
+  if (finished()) return;
+  if (ControlLink* const up = parent()) {
+    if (!proposed_) proposed_ = verdict;
+    up->send(notice(NoticeKind::Report, verdict));
+  } else {
+    pronounce(verdict);
+  }
+}
+
+void Sentinel::inquire(const Inquiry& inquiry) {
+  if (finished()) return;
+  if (ControlLink* const up = parent()) {
+    up->send(notice(NoticeKind::Inquiry, inquiry));
+  } else {
+    arbiter_.ask(inquiry, Clock::now());
+  }
+}
+
+void Sentinel::pronounce(const Verdict& verdict) {
+  if (finished()) return;
+  forward(nullptr, notice(NoticeKind::Verdict, verdict));
+  adopt(verdict);
+}
+
+void Sentinel::adopt(const Verdict& verdict) {
+  const std::lock_guard lock(mutex_);
+  if (!verdict_) verdict_ = verdict;
+  // Pairs with the acquire in finished(): who sees it may take the lock and finds the verdict.
+  finished_.store(true, std::memory_order_release);
+  ring(bell_);
+  changed_.notify_all();
+  if (on_verdict_) on_verdict_();
+}
+
+void Sentinel::forward(const ControlLink* but, std::span<const std::byte> bytes) {
+  for (ControlLink& link : links_) {
+    if (&link != but) link.send(bytes);
+  }
+}
+
+Testimony Sentinel::testify(std::uint64_t call) const {
+  Testimony testimony;
+  testimony.call = call;
+  testimony.rank = static_cast<std::uint32_t>(settings_.rank);
+  // In this order: what was left had been entered.
+  testimony.left = journal_.left();
+  testimony.entered = journal_.entered();
+  for (std::uint64_t back = 0; back < Journal::depth && back < testimony.entered; ++back) {
+    const std::uint64_t sequence = testimony.entered - back;
+    if (const auto record = journal_.record(sequence)) testimony.history[sequence % Journal::depth] = *record;
+  }
+  return testimony;
+}
+
+void Sentinel::flush_all(std::chrono::milliseconds longest) {
+  const auto deadline = Clock::now() + longest;
+  for (ControlLink& link : links_) {
+    while (link.has_unsent() && await(link.fd(), POLLOUT, deadline)) link.flush();
+  }
+}
+
+void Sentinel::end_process() {
+  flush_all(last_words);
+  // A process may want to tidy up; one that does not end by itself is ended.
+  (void)kill(getpid(), SIGTERM);
+  std::this_thread::sleep_for(200ms);
+  (void)kill(getpid(), SIGKILL);
+  std::abort();
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,153 @@
+// The watch of one rank: a thread that sleeps until something happens that the calling thread cannot see, because it
+// computes, or waits for somebody else.
+//
+// It keeps the rank's edges of the control tree (rank i and i & (i - 1)), so that a death is seen by all neighbours of
+// the dead and told to everyone, whoever is inside an operation at that moment; it opens the door to links that are
+// made later; and it looks at the clock for operations that take long. It never touches a byte of data.
+//
+// Whatever ends the communicator is decided in one place, the root of the tree, which takes the first of several
+// reasons. A rank whose parent is gone is the root of what is left below it.
+#pragma once
+
+#include <cobre/comm/errors.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "comm/backends/tcp/arbiter.hpp"
+#include "comm/backends/tcp/control_link.hpp"
+#include "comm/backends/tcp/journal.hpp"
+#include "comm/backends/tcp/reception.hpp"
+
+namespace cobre::comm::tcp {
+
+class Sentinel {
+ public:
+  struct Settings {
+    std::size_t rank;
+    std::size_t size;
+    Key link_key;
+    std::chrono::milliseconds timeout;  // 0: never
+    std::chrono::milliseconds warn_after;
+    std::chrono::milliseconds host_timeout;
+    std::vector<Member> members;
+  };
+
+  Sentinel(Settings settings, std::vector<core::Descriptor> doors, const Journal& journal);
+  Sentinel(const Sentinel&) = delete;
+  Sentinel& operator=(const Sentinel&) = delete;
+  /// Ends the thread; whoever has not said goodbye has failed.
+  ~Sentinel();
+
+  /// The connection to the parent in the tree, from the calling thread.
+  void adopt_parent(core::Descriptor socket);
+  /// The socket of a link that the peer has opened, once it has; empty where that is not before the deadline, or the
+  /// communicator is finished.
+  [[nodiscard]] core::Descriptor await_link(std::size_t peer, Clock::time_point deadline);
+  /// Whether all children in the tree are connected, at the latest at the deadline; the first that is not.
+  [[nodiscard]] std::optional<std::size_t> await_children(Clock::time_point deadline);
+
+  /// Whether there is a verdict. Pairs with the release after it was written.
+  [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+  /// Readable from then on.
+  [[nodiscard]] int bell() const noexcept { return bell_.get(); }
+  /// Waits for it, at most that long.
+  bool await_verdict(std::chrono::milliseconds longest);
+  /// Throws what the verdict says.
+  [[noreturn]] void conclude(const Where& where) const;
+  [[nodiscard]] Verdict verdict() const;
+
+  /// From the calling thread: this happened. Returns once there is a verdict, whatever it says.
+  void report(const Verdict& verdict);
+  /// The peer is in another operation than this rank.
+  void report_disagreement(std::uint64_t sequence);
+  /// A verdict that names this peer.
+  [[nodiscard]] Verdict failure_of(std::size_t rank) const;
+
+  /// Called once there is a verdict, on the sentinel's thread or on this one.
+  void on_verdict(std::function<void()> call);
+
+  /// No further operation will see this rank.
+  void say_goodbye() noexcept;
+  /// Tells everyone to end, and returns when they have been told.
+  void spread_abort(int code) noexcept;
+  /// In a forked child there is no thread to end.
+  void forget_thread() noexcept;
+
+ private:
+  struct Request {
+    enum class Kind { Report, Inquiry, Goodbye, Abort, Parent, Stop } kind;
+    Verdict verdict{};
+    Inquiry inquiry{};
+    int code = 0;
+    core::Descriptor socket{};
+  };
+
+  void ask(Request request);
+  void run();
+  void turn();
+  void take_requests();
+  void welcome(Guest guest);
+  void hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body, std::span<const std::byte> whole);
+  void bury_lost_links();
+  void look_at_the_clock();
+  void look_for_those_who_left();
+  void rule();
+
+  [[nodiscard]] std::size_t parent_rank() const noexcept { return settings_.rank & (settings_.rank - 1); }
+  [[nodiscard]] ControlLink* parent() noexcept;
+  void propose(const Verdict& verdict);
+  void pronounce(const Verdict& verdict);
+  void inquire(const Inquiry& inquiry);
+  void forward(const ControlLink* but, std::span<const std::byte> bytes);
+  void adopt(const Verdict& verdict);
+  [[nodiscard]] Testimony testify(std::uint64_t call) const;
+  [[nodiscard]] bool can_answer(std::size_t rank) const noexcept;
+  void flush_all(std::chrono::milliseconds longest);
+  [[noreturn]] void end_process();
+
+  const Settings settings_;
+  const Journal& journal_;
+  core::Descriptor bell_;   // rung once, for the caller
+  core::Descriptor knock_;  // rung by the caller, for the thread
+
+  // Shared with the caller.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Request> requests_;
+  std::vector<core::Descriptor> arrived_;  // links by rank, until they are taken
+  std::size_t children_ = 0;
+  RankBits connected_children_;
+  std::optional<Verdict> verdict_;
+  bool stopped_ = false;
+  std::function<void()> on_verdict_;
+  std::atomic<bool> finished_{false};
+
+  // The thread's own.
+  Reception reception_;
+  std::list<ControlLink> links_;
+  bool had_parent_ = false;
+  std::vector<std::optional<std::uint64_t>> left_;  // by rank: the last operation of those who said goodbye
+  RankBits dead_;
+  Arbiter arbiter_;
+  std::optional<Verdict> proposed_;
+  std::uint64_t watched_ = 0;  // the operation that the next four are about
+  Clock::duration next_check_{};
+  Clock::duration next_warning_{};
+  std::optional<Clock::time_point> gave_up_;  // when the timeout was reported
+  bool goodbye_ = false;
+  bool running_ = true;
+
+  std::unique_ptr<std::thread> thread_;
+};
+
+}  // namespace cobre::comm::tcp

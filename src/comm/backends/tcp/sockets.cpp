@@ -1,0 +1,125 @@
+#include "comm/backends/tcp/sockets.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cobre::comm::tcp {
+namespace {
+
+template <class Value>
+void set(int socket, int level, int option, Value value) noexcept {
+  (void)setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+Moved receive_some(int socket, std::span<std::byte> bytes, std::size_t& done) noexcept {
+  const std::size_t before = done;
+  while (done < bytes.size()) {
+    const ssize_t got = recv(socket, bytes.data() + done, bytes.size() - done, MSG_DONTWAIT);
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (got == 0) {
+      return Moved::Closed;
+    } else if (errno == EAGAIN) {
+      return done == before ? Moved::Nothing : Moved::Some;
+    } else if (errno != EINTR) {
+      return Moved::Closed;
+    }
+  }
+  return Moved::All;
+}
+
+Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done) noexcept {
+  const std::size_t before = done;
+  while (done < bytes.size()) {
+    const ssize_t sent = send(socket, bytes.data() + done, bytes.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      done += static_cast<std::size_t>(sent);
+    } else if (sent < 0 && errno == EAGAIN) {
+      return done == before ? Moved::Nothing : Moved::Some;
+    } else if (sent < 0 && errno != EINTR) {
+      return Moved::Closed;
+    }
+  }
+  return Moved::All;
+}
+
+bool await(int socket, short events, Clock::time_point deadline) noexcept {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd entry{.fd = socket, .events = events, .revents = 0};
+    if (poll(&entry, 1, static_cast<int>(std::min<long>(left, 1000))) > 0) return true;
+  }
+}
+
+bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline) noexcept {
+  for (std::size_t done = 0;;) {
+    const Moved moved = receive_some(socket, bytes, done);
+    if (moved == Moved::All) return true;
+    if (moved == Moved::Closed || !await(socket, POLLIN, deadline)) return false;
+  }
+}
+
+bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point deadline) noexcept {
+  for (std::size_t done = 0;;) {
+    const Moved moved = send_some(socket, bytes, done);
+    if (moved == Moved::All) return true;
+    if (moved == Moved::Closed || !await(socket, POLLOUT, deadline)) return false;
+  }
+}
+
+Opened open_listener(const Address& address, int backlog) {
+  Opened opened{core::Descriptor(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
+  if (!opened.socket) return {{}, errno};
+  // A port whose last connections are still dying away may be used again; one where somebody listens may not.
+  set(opened.socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.family() == AF_INET6) set(opened.socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
+  if (bind(opened.socket.get(), address.get(), address.length()) != 0 || listen(opened.socket.get(), backlog) != 0) {
+    return {{}, errno};
+  }
+  return opened;
+}
+
+Opened open_connection(const Address& target, const std::optional<Address>& source, Clock::time_point deadline) {
+  Opened opened{core::Descriptor(socket(target.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
+  if (!opened.socket) return {{}, errno};
+  const int fd = opened.socket.get();
+  if (source && source->family() == target.family() && !source->is_any()) {
+    Address from = *source;
+    from.set_port(0);
+    // The port is chosen when it is known where to: otherwise each connection would take one of its own.
+    set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+    if (bind(fd, from.get(), from.length()) != 0) return {{}, errno};
+  }
+  if (connect(fd, target.get(), target.length()) != 0) {
+    if (errno != EINPROGRESS) return {{}, errno};
+    if (!await(fd, POLLOUT, deadline)) return {{}, ETIMEDOUT};
+    int error = 0;
+    socklen_t length = sizeof error;
+    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) return {{}, error};
+  }
+  // On one machine a socket that connects to a free port may be given that very port, and then talks to itself.
+  if (Address::local_of(fd).text() == target.text()) return {{}, ECONNREFUSED};
+  return opened;
+}
+
+void prepare_link(int socket, std::chrono::milliseconds host_timeout) noexcept {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  const auto milliseconds = static_cast<unsigned>(std::clamp<long>(host_timeout.count(), 1, 1L << 30));
+  // What was sent and never acknowledged ends the connection, and so does an idle one whose probes are not answered.
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+  const int seconds = static_cast<int>(std::max(1U, milliseconds / 4000));
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
+}
+
+}  // namespace cobre::comm::tcp

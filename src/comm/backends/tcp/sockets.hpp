@@ -1,0 +1,46 @@
+// Sockets as this backend uses them: never blocking, never inherited by another program, without delay, and with an end
+// where the other machine is gone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "comm/backends/tcp/address.hpp"
+#include "comm/core/descriptor.hpp"
+
+namespace cobre::comm::tcp {
+
+using Clock = std::chrono::steady_clock;
+
+/// What came of one attempt to move bytes.
+enum class Moved { All, Some, Nothing, Closed };
+
+/// Takes or gives what the socket can now; `done` counts.
+[[nodiscard]] Moved receive_some(int socket, std::span<std::byte> bytes, std::size_t& done) noexcept;
+[[nodiscard]] Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done) noexcept;
+
+/// The same until all bytes are there, at most until the deadline; false where it passed or the other side is gone.
+[[nodiscard]] bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline) noexcept;
+[[nodiscard]] bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point deadline) noexcept;
+
+/// Waits until the socket is ready for `events`; false where the deadline passed.
+[[nodiscard]] bool await(int socket, short events, Clock::time_point deadline) noexcept;
+
+/// A listening socket, or the errno of the failure. `again`: a port that an ended job just used may be taken.
+struct Opened {
+  core::Descriptor socket;
+  int error = 0;
+};
+[[nodiscard]] Opened open_listener(const Address& address, int backlog);
+
+/// Connects from `source` (where it says anything) until the deadline.
+[[nodiscard]] Opened open_connection(const Address& target, const std::optional<Address>& source,
+                                     Clock::time_point deadline);
+
+/// No delay for small messages; a peer whose machine does not answer for that long is gone.
+void prepare_link(int socket, std::chrono::milliseconds host_timeout) noexcept;
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,48 @@
+// The verdict in words.
+
+#include <fmt/format.h>
+
+#include "comm/backends/tcp/sentinel.hpp"
+#include "comm/backends/tcp/verdict.hpp"
+#include "comm/core/disagreement.hpp"
+#include "comm/core/text.hpp"
+
+namespace cobre::comm::tcp {
+
+std::string explain(const Verdict& verdict) {
+  switch (verdict.kind) {
+    case VerdictKind::PeerFailed: return fmt::format("rank {} died or left the group", verdict.subject);
+    case VerdictKind::TimedOut:
+      return fmt::format("{} did not join an operation in time", core::rank_list(verdict.ranks.list()));
+    case VerdictKind::Mismatch: return "the ranks called different operations";
+    case VerdictKind::ReductionThrew: return fmt::format("the reduction of the user threw on rank {}", verdict.subject);
+  }
+  return "an operation failed";
+}
+
+void throw_verdict(const Where& where, const Verdict& verdict) {
+  switch (verdict.kind) {
+    case VerdictKind::PeerFailed: {
+      FailedPeer peer{.rank = verdict.subject, .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
+      if (std::string host = verdict.host.words(); !host.empty()) peer.host = std::move(host);
+      if (verdict.pid != 0) peer.pid = verdict.pid;
+      throw PeerFailed(where, std::move(peer));
+    }
+    case VerdictKind::TimedOut:
+      throw TimedOut(where, static_cast<double>(verdict.waited_microseconds) * 1e-6, verdict.ranks.list());
+    case VerdictKind::Mismatch:
+      core::throw_mismatch(where, {.usual = verdict.other,
+                                   .usual_record = verdict.other_record,
+                                   .odd = verdict.subject,
+                                   .odd_record = verdict.subject_record,
+                                   .ranks = verdict.ranks.list()});
+    case VerdictKind::ReductionThrew: break;
+  }
+  throw CollectiveFailed(where, 0, explain(verdict));
+}
+
+void Sentinel::conclude(const Where& where) const {
+  throw_verdict(where, verdict());
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,260 @@
+#include "comm/backends/tcp/wire.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace cobre::comm::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
+// Beyond this a copy in the kernel's buffers falls out of the caches before the receiver takes it.
+constexpr std::size_t most_at_once = std::size_t{1} << 20;
+
+// Header and payload, from `done` bytes on.
+struct Parts {
+  Parts(void* header, void* payload, std::size_t bytes, std::size_t done) noexcept {
+    if (done < sizeof(Header)) {
+      parts[0] = {static_cast<std::byte*>(header) + done, sizeof(Header) - done};
+      parts[1] = {payload, std::min(bytes, most_at_once)};
+      count = bytes > 0 ? 2 : 1;
+    } else {
+      const std::size_t offset = done - sizeof(Header);
+      parts[0] = {static_cast<std::byte*>(payload) + offset, std::min(bytes - offset, most_at_once)};
+      count = 1;
+    }
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+  }
+  std::array<iovec, 2> parts{};
+  std::size_t count;
+  msghdr message{};
+};
+
+}  // namespace
+
+Fit compare(const Header& expected, const Header& received) noexcept {
+  if (received.magic != expected.magic || received.from != expected.from) return Fit::Nonsense;
+  if (received.sequence != expected.sequence || received.chain != expected.chain) return Fit::AnotherOperation;
+  return received.bytes == expected.bytes ? Fit::Yes : Fit::Nonsense;
+}
+
+class Wire::Outgoing {
+ public:
+  Outgoing(Wire& wire, std::size_t peer, const void* data, std::size_t bytes)
+      : wire_(wire),
+        peer_(peer),
+        fd_(wire.link(peer)),
+        header_{.from = static_cast<std::uint32_t>(wire.rank_),
+                .bytes = bytes,
+                .sequence = wire.sequence_,
+                .chain = wire.chain_},
+        data_(const_cast<void*>(data)),
+        bytes_(bytes) {}
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool done() const noexcept { return done_ == sizeof(Header) + bytes_; }
+
+  /// True where anything moved.
+  bool advance() {
+    Parts parts(&header_, data_, bytes_, done_);
+    const ssize_t sent = sendmsg(fd_, &parts.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) [[likely]] {
+      done_ += static_cast<std::size_t>(sent);
+      return sent > 0;
+    }
+    if (errno != EAGAIN && errno != EINTR) wire_.lost(peer_);
+    return false;
+  }
+
+ private:
+  Wire& wire_;
+  std::size_t peer_;
+  int fd_;
+  Header header_;
+  void* data_;
+  std::size_t bytes_;
+  std::size_t done_ = 0;
+};
+
+class Wire::Incoming {
+ public:
+  Incoming(Wire& wire, std::size_t peer, void* data, std::size_t bytes)
+      : wire_(wire), peer_(peer), fd_(wire.link(peer)), data_(data), bytes_(bytes) {}
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] bool done() const noexcept { return done_ == sizeof(Header) + bytes_; }
+
+  bool advance() {
+    Parts parts(&header_, data_, bytes_, done_);
+    const ssize_t got = recvmsg(fd_, &parts.message, MSG_DONTWAIT);
+    if (got > 0) {
+      const bool had_header = done_ >= sizeof(Header);
+      done_ += static_cast<std::size_t>(got);
+      if (!had_header && done_ >= sizeof(Header)) check();
+      return true;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) wire_.lost(peer_);
+    return false;
+  }
+
+ private:
+  void check() {
+    const Header expected{
+        .from = static_cast<std::uint32_t>(peer_), .bytes = bytes_, .sequence = wire_.sequence_, .chain = wire_.chain_};
+    if (compare(expected, header_) != Fit::Yes) [[unlikely]]
+      wire_.refuse(peer_, header_, bytes_);
+  }
+
+  Wire& wire_;
+  std::size_t peer_;
+  int fd_;
+  Header header_;
+  void* data_;
+  std::size_t bytes_;
+  std::size_t done_ = 0;
+};
+
+Wire::Wire(std::size_t rank, const Gathering& gathering, Sentinel& sentinel, const core::WaitPolicy& policy,
+           std::chrono::milliseconds host_timeout)
+    : rank_(rank),
+      links_(gathering.members.size()),
+      source_(gathering.source),
+      link_key_(gathering.link_key),
+      sentinel_(sentinel),
+      policy_(policy),
+      host_timeout_(host_timeout) {
+  for (const Member& member : gathering.members) {
+    addresses_.push_back(Address::from_wire(member.door).value_or(Address()));
+  }
+}
+
+void Wire::send(std::size_t peer, const void* data, std::size_t bytes) {
+  Outgoing out(*this, peer, data, bytes);
+  (void)out.advance();
+  if (!out.done()) [[unlikely]]
+    wait_for(&out, nullptr);
+}
+
+void Wire::recv(std::size_t peer, void* data, std::size_t bytes) {
+  Incoming in(*this, peer, data, bytes);
+  wait_for(nullptr, &in);
+}
+
+void Wire::exchange(std::size_t to, const void* out_data, std::size_t out_bytes, std::size_t from, void* in_data,
+                    std::size_t in_bytes) {
+  Outgoing out(*this, to, out_data, out_bytes);
+  Incoming in(*this, from, in_data, in_bytes);
+  (void)out.advance();
+  wait_for(&out, &in);
+}
+
+// Spins as long as it may be worth it, then sleeps until a socket is ready or the sentinel rings.
+void Wire::wait_for(Outgoing* out, Incoming* in) {
+  auto patient_until = Clock::time_point::max();
+  for (std::uint32_t turn = 1;; ++turn) {
+    bool moved = false;
+    if (in != nullptr && !in->done()) moved = in->advance();
+    if (out != nullptr && !out->done()) moved = out->advance() || moved;
+    if ((in == nullptr || in->done()) && (out == nullptr || out->done())) return;
+    if (moved) {
+      turn = 0;
+      patient_until = Clock::time_point::max();
+      continue;
+    }
+    // Looking at the clock costs as much as looking at the socket: not every time.
+    if (policy_.spins <= 1) (void)sched_yield();
+    if (turn % 16 != 0) continue;
+    const auto now = Clock::now();
+    if (patient_until == Clock::time_point::max()) patient_until = now + policy_.yielding;
+    if (now < patient_until) continue;
+
+    std::array<pollfd, 3> entries{{{sentinel_.bell(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}}};
+    if (in != nullptr && !in->done()) entries[1].fd = in->fd();
+    if (out != nullptr && !out->done()) entries[2].fd = out->fd();
+    (void)poll(entries.data(), entries.size(), -1);
+    // What has arrived counts, whatever became of its sender since.
+    if (entries[0].revents != 0 && entries[1].revents == 0 && entries[2].revents == 0) sentinel_.conclude(where_);
+  }
+}
+
+void Wire::lost(std::size_t peer) {
+  // It may have gone because of something that everyone is about to hear.
+  if (!sentinel_.await_verdict(grace)) sentinel_.report(sentinel_.failure_of(peer));
+  sentinel_.conclude(where_);
+}
+
+void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected) {
+  const Header usual{
+      .from = static_cast<std::uint32_t>(peer), .bytes = expected, .sequence = sequence_, .chain = chain_};
+  if (compare(usual, received) == Fit::AnotherOperation) {
+    sentinel_.report_disagreement(sequence_);
+    sentinel_.conclude(where_);
+  }
+  throw CollectiveFailed(where_, 0,
+                         fmt::format("rank {} sent {} bytes that are not what this operation expects; its memory, or "
+                                     "the network, is corrupt",
+                                     peer, received.bytes));
+}
+
+Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline) {
+  std::string problem;
+  // The door was open before anybody heard of it: who refuses now will refuse later. Once is forgiven, because a full
+  // queue looks the same.
+  for (int attempt = 0; attempt < 3 && Clock::now() < deadline; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(20ms);
+    Opened opened = open_connection(addresses_[peer], source_, deadline);
+    if (!opened.socket) {
+      problem = std::strerror(opened.error);
+      continue;
+    }
+    prepare_link(opened.socket.get(), host_timeout_);
+    const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline);
+    if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
+    problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
+  }
+  return {{},
+          fmt::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
+                      peer, addresses_[peer].text(), problem)};
+}
+
+Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
+  return connect_to(peer, Purpose::Control, deadline);
+}
+
+std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadline) {
+  Control made = connect_to(peer, Purpose::Data, deadline);
+  if (!made.socket) return made.problem;
+  links_[peer] = std::move(made.socket);
+  return std::nullopt;
+}
+
+bool Wire::take(std::size_t peer, Clock::time_point deadline) {
+  if (!links_[peer]) links_[peer] = sentinel_.await_link(peer, deadline);
+  return static_cast<bool>(links_[peer]);
+}
+
+// A pair that no pattern of the start-up uses. Its other half comes to the same point of the same operation, or the
+// sentinels find out why not.
+void Wire::open_in_operation(std::size_t peer) {
+  while (peer > rank_) {
+    if (take(peer, Clock::now() + 1s)) return;
+    if (sentinel_.finished()) sentinel_.conclude(where_);
+  }
+  if (const auto problem = open(peer, Clock::now() + host_timeout_)) {
+    if (sentinel_.await_verdict(grace)) sentinel_.conclude(where_);
+    sentinel_.report(sentinel_.failure_of(peer));
+    throw CollectiveFailed(where_, 0, *problem);
+  }
+}
+
+}  // namespace cobre::comm::tcp

@@ -1,0 +1,96 @@
+// Moving the bytes of operations between ranks, by the thread that calls.
+//
+// A message is a header and its payload, given to the kernel in one call and taken from it in one call, straight out of
+// and into the user's buffers. The header says which operation the payload belongs to and stands for everything that
+// its sender did before, so a rank that is in another one is found out by whoever hears from it first.
+#pragma once
+
+#include <cobre/comm/errors.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/backends/tcp/sentinel.hpp"
+#include "comm/core/waiting.hpp"
+
+namespace cobre::comm::tcp {
+
+struct Header {
+  std::uint32_t magic = 0x44636363U;
+  std::uint32_t from = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t sequence = 0;  // the how-manieth operation of this communicator
+  std::uint64_t chain = 0;     // hash of all operations up to this one
+};
+static_assert(sizeof(Header) == 32);
+
+/// Whether what came is what was expected.
+enum class Fit { Yes, AnotherOperation, Nonsense };
+[[nodiscard]] Fit compare(const Header& expected, const Header& received) noexcept;
+
+class Wire {
+ public:
+  Wire(std::size_t rank, const Gathering& gathering, Sentinel& sentinel, const core::WaitPolicy& policy,
+       std::chrono::milliseconds host_timeout);
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return links_.size(); }
+
+  /// Which operation the messages from now on belong to.
+  void begin(const Where& where, std::uint64_t sequence, std::uint64_t chain) noexcept {
+    where_ = where;
+    sequence_ = sequence;
+    chain_ = chain;
+  }
+
+  void send(std::size_t peer, const void* data, std::size_t bytes);
+  void recv(std::size_t peer, void* data, std::size_t bytes);
+  void exchange(std::size_t to, const void* out, std::size_t out_bytes, std::size_t from, void* in,
+                std::size_t in_bytes);
+
+  /// Opens the connection to a peer, where this rank is the one to do so: the higher rank goes to the lower. The reason
+  /// where that is impossible.
+  [[nodiscard]] std::optional<std::string> open(std::size_t peer, Clock::time_point deadline);
+  /// The other half: takes the connection that a higher rank has opened. False where it is not there in time.
+  [[nodiscard]] bool take(std::size_t peer, Clock::time_point deadline);
+  /// A connection for the sentinel.
+  struct Control {
+    core::Descriptor socket;
+    std::string problem;
+  };
+  [[nodiscard]] Control open_control(std::size_t peer, Clock::time_point deadline);
+
+ private:
+  class Outgoing;
+  class Incoming;
+
+  [[nodiscard]] int link(std::size_t peer) {
+    if (!links_[peer]) [[unlikely]]
+      open_in_operation(peer);
+    return links_[peer].get();
+  }
+  void open_in_operation(std::size_t peer);
+  void wait_for(Outgoing* out, Incoming* in);
+  [[nodiscard]] Control connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline);
+  [[noreturn]] void lost(std::size_t peer);
+  [[noreturn]] void refuse(std::size_t peer, const Header& received, std::size_t expected);
+
+  std::size_t rank_;
+  std::vector<core::Descriptor> links_;  // by rank
+  std::vector<Address> addresses_;
+  std::optional<Address> source_;
+  Key link_key_;
+  Sentinel& sentinel_;
+  core::WaitPolicy policy_;
+  std::chrono::milliseconds host_timeout_;
+  Where where_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t chain_ = 0;
+};
+
+}  // namespace cobre::comm::tcp

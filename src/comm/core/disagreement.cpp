@@ -1,0 +1,50 @@
+#include "comm/core/disagreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/core/describe_operation.hpp"
+
+namespace cobre::comm::core {
+
+Disagreement judge(std::span<const std::optional<detail::OperationRecord>> records) {
+  struct Party {
+    detail::OperationRecord record;
+    std::vector<std::size_t> ranks;
+  };
+  std::vector<Party> parties;  // by their lowest rank
+  Disagreement result;
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    if (!records[rank]) continue;
+    auto party = std::ranges::find(parties, *records[rank], &Party::record);
+    if (party == parties.end()) party = parties.insert(party, Party{*records[rank], {}});
+    party->ranks.push_back(rank);
+    result.ranks.push_back(rank);
+  }
+  if (parties.empty()) return result;
+
+  const auto members = [](const Party& party) { return party.ranks.size(); };
+  const auto largest = std::ranges::max_element(parties, {}, members);
+  // Nobody can tell who of two equally large parties is right.
+  const bool tie = std::ranges::count(parties, largest->ranks.size(), members) > 1;
+  if (!tie && parties.size() > 1) {
+    std::erase_if(result.ranks, [&](std::size_t rank) { return std::ranges::count(largest->ranks, rank) > 0; });
+  }
+  const auto other = parties.size() < 2 || largest != parties.begin() ? parties.begin() : parties.begin() + 1;
+  result.usual = largest->ranks.front();
+  result.usual_record = largest->record;
+  result.odd = other->ranks.front();
+  result.odd_record = other->record;
+  return result;
+}
+
+void throw_mismatch(const Where& where, const Disagreement& disagreement) {
+  const char* const field = detail::differing_field(disagreement.odd_record, disagreement.usual_record);
+  throw CollectiveMismatch(
+      where, field == nullptr ? "sequence" : field, disagreement.ranks,
+      fmt::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
+                  disagreement.odd, describe(disagreement.odd_record)));
+}
+
+}  // namespace cobre::comm::core

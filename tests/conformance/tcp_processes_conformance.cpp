@@ -1,0 +1,13 @@
+#include "conformance/conformance.hpp"
+#include "conformance/tcp_ranks.hpp"
+#include "conformance/worlds.hpp"
+
+namespace {
+
+using namespace conformance;
+
+const bool joined = join<ProcessWorld<TcpRanks>>("TcpProcesses") &&
+                    join<ProcessWorld<TcpRanksSharingMemory>>("TcpProcessesSharingMemory") &&
+                    join<ProcessWorld<AnyTcpRanks>>("AnyTcpProcesses");
+
+}  // namespace

@@ -1,0 +1,11 @@
+#include "conformance/conformance.hpp"
+#include "conformance/tcp_ranks.hpp"
+#include "conformance/worlds.hpp"
+
+namespace {
+
+using namespace conformance;
+
+const bool joined = join<ThreadWorld<TcpRanks>>("TcpThreads");
+
+}  // namespace
