@@ -1,8 +1,6 @@
 // The program around training: rank 0 reads and tells, all ranks compute. No backend is named here either.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -121,7 +119,7 @@ int application(const C& comm, std::span<const char* const> arguments) {
   report.topology = topology_of(comm);
   report.threads = plan.settings.threads;
   report.resumed = plan.resumed;
-  const Progress progress(d.iterations, isatty(STDOUT_FILENO) != 0);
+  const Progress progress(d.iterations, on_terminal());
   if (tells) std::printf("%s\n", describe_run(report).c_str());
   const auto after_iteration = [&](const std::vector<Iteration>& all, Status status) {
     if (!tells) return;

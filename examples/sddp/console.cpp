@@ -1,3 +1,6 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -65,6 +68,11 @@ std::string describe_run(const Report& report) {
 std::string describe(std::size_t number, const Iteration& iteration) {
   return format("%9zu %16.4f %16.4f %12.4f %8.3f %%", number, iteration.lower, iteration.upper, iteration.half_width,
                 100.0 * iteration.gap());
+}
+
+bool on_terminal() {
+  winsize size{};
+  return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
 }
 
 void Progress::show(const std::vector<Iteration>& trace, Status status) const {

@@ -41,6 +41,9 @@ struct Report {
 [[nodiscard]] std::string to_json(const Report& report);
 [[nodiscard]] std::string to_html(const Report& report);
 
+/// Whether somebody watches. A launcher may put a terminal of its own between us and a file; that one has no width.
+[[nodiscard]] bool on_terminal();
+
 /// A bar that redraws itself on a terminal; a line an iteration anywhere else.
 class Progress {
  public:

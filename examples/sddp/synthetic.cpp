@@ -50,8 +50,8 @@ Case synthetic_case(const CaseSizes& sizes) {
     system.productivity[h] = draw(0.6, 1.2, 1, h);
     system.turbine_max[h] = rounded(inflow * draw(1.5, 2.5, 2, h) * static_cast<double>(1 + h % 3));
     system.storage_max[h] = rounded(inflow * draw(2.0, 5.0, 3, h));
-    system.storage_initial[h] = rounded(system.storage_max[h] * 0.6);
-    system.variation[h] = draw(0.2, 0.5, 4, h);
+    system.storage_initial[h] = rounded(system.storage_max[h] * 0.25);
+    system.variation[h] = draw(0.15, 0.35, 4, h);
     for (std::size_t lag = 0; lag < d.order; ++lag) {
       system.coefficient[lag * d.hydros + h] = memory / static_cast<double>(d.order);
       system.history[lag * d.hydros + h] = inflow;
@@ -65,10 +65,10 @@ Case synthetic_case(const CaseSizes& sizes) {
     }
     energy += inflow * path;
   }
-  for (std::size_t t = 0; t < d.stages; ++t) system.demand[t] = rounded(energy * (1.1 + 0.2 * (season(t + 3) - 1.0)));
+  for (std::size_t t = 0; t < d.stages; ++t) system.demand[t] = rounded(energy * (1.6 + 0.2 * (season(t + 3) - 1.0)));
   for (std::size_t k = 0; k < d.thermals; ++k) {
     result.thermals[k] = "thermal " + std::to_string(1 + k);
-    system.capacity[k] = rounded(0.6 * energy / static_cast<double>(d.thermals));
+    system.capacity[k] = rounded(1.1 * energy / static_cast<double>(d.thermals));
     system.cost[k] =
         rounded(10.0 + 150.0 * static_cast<double>(k) / static_cast<double>(std::max<std::size_t>(d.thermals, 1)));
   }
