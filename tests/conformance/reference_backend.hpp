@@ -110,6 +110,7 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
     topology_.world_size = group_->size;
     topology_.hosts.push_back({"here", {}});
     for (std::size_t r = 0; r < group_->size; ++r) topology_.hosts[0].ranks.push_back(r);
+    topology_.placements.assign(group_->size, {.cpus = 1, .sharers = group_->size, .numa_domains = {0}});
   }
 
   std::size_t rank() const noexcept { return rank_; }
