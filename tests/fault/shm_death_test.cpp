@@ -74,7 +74,9 @@ TEST(ShmDeath, ForWantOfMemoryIsNamedAsTheKernelsKill) {
     raise(SIGKILL);
   };
   expect_everyone_names_the_victim(3, 1, eat, 0ms, "PeerFailed 1 signal 9");
-  if (group.usable()) EXPECT_EQ(group.killed(), 1);
+  if (group.usable()) {
+    EXPECT_EQ(group.killed(), 1);
+  }
 }
 
 // The communicator of one rank ends before those of the others; its process stays until they have noticed.
