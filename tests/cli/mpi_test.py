@@ -38,6 +38,11 @@ class HandingOver(CommandTest):
         self.assertIn("the launcher announced 2 processes", job.stderr)
         self.assertIn("Use the launcher that belongs to", job.stderr)
 
+    def test_info_tells_of_the_library_without_starting_it(self):
+        job = run("info")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertRegex(job.stdout, r"gpu aware +(yes|no|unknown)")
+
     def test_no_launcher_is_a_clear_line(self):
         job = run("run", "--backend", "mpi", "-n", 2, RANKS, "sum", env=os.environ | {"PATH": "/nowhere"})
         self.assertEqual(job.returncode, 2)

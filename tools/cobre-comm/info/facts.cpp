@@ -101,16 +101,13 @@ std::string transport(const std::string& library) {
                         : "asked for:" + forced;
 }
 
-// Asked through the loader: not every library has the question.
+// Asked through the loader: not every library has the question, and MPICH answers it only while MPI runs, which is more
+// than telling what is here should start.
 Facts gpu_aware() {
   if (void* const query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support")) {
     return reinterpret_cast<int (*)()>(query)() != 0;
   }
-  if (void* const query = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support")) {
-    constexpr int cuda = 0;
-    int supported = 0;
-    if (reinterpret_cast<int (*)(int, int*)>(query)(cuda, &supported) == 0) return supported != 0;
-  }
+  if (dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support") != nullptr) return nullptr;
   return false;
 }
 

@@ -116,6 +116,7 @@ std::string Job::whereabouts_of_running() const {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> by_number(places.begin(), places.end());
   std::ranges::sort(by_number, {}, [](const auto& place) { return std::pair(place.second.size(), place.second); });
   std::vector<std::string> parts;
+  parts.reserve(by_number.size());
   for (const auto& [place, ranks] : by_number) {
     parts.push_back(comm::core::rank_list(ranks) + (place.empty() ? "" : " " + place));
   }
