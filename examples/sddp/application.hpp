@@ -1,6 +1,7 @@
 // The program around training: rank 0 reads and tells, all ranks compute. No backend is named here either.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,6 @@
 // Cuts: planes below the expected cost of everything after a stage.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <numeric>
 #include <span>

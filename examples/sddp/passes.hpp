@@ -1,6 +1,7 @@
 // The two passes of an iteration, as one rank does its part of them. No communication here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <span>

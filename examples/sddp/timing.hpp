@@ -4,6 +4,7 @@
 
 #include <cobre/comm/observed.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <span>
