@@ -101,14 +101,11 @@ std::string transport(const std::string& library) {
                         : "asked for:" + forced;
 }
 
-// Asked through the loader: not every library has the question, and MPICH answers it only while MPI runs, which is more
-// than telling what is here should start.
+// Asked through the loader: not every library has the question, and MPICH ends a process that asks before MPI runs.
 Facts gpu_aware() {
-  if (void* const query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support")) {
-    return reinterpret_cast<int (*)()>(query)() != 0;
-  }
-  if (dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support") != nullptr) return nullptr;
-  return false;
+  if (own_family() == MpiFamily::Mpich) return nullptr;
+  void* const query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+  return query != nullptr && reinterpret_cast<int (*)()>(query)() != 0;
 }
 
 Facts mpi(const std::string& launcher) {
