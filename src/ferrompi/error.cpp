@@ -51,12 +51,12 @@ int to_mpi(ErrorClass error_class) noexcept {
   case ErrorClass::name: return MPI_ERR_##macro;
       FERROMPI_ERROR_CLASSES(FERROMPI_VALUE)
 #undef FERROMPI_VALUE
-#define FERROMPI_VALUE(name, macro) \
-  case ErrorClass::name: return detail::known_class(FERROMPI_FAILURE_CLASS(macro));
-      FERROMPI_FAILURE_CLASSES(FERROMPI_VALUE)
-#undef FERROMPI_VALUE
-    case ErrorClass::Raw: break;
+    default: break;
   }
+#define FERROMPI_VALUE(name, macro) \
+  if (error_class == ErrorClass::name) return detail::known_class(FERROMPI_FAILURE_CLASS(macro));
+  FERROMPI_FAILURE_CLASSES(FERROMPI_VALUE)
+#undef FERROMPI_VALUE
   return MPI_ERR_UNKNOWN;
 }
 
