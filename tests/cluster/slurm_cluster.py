@@ -1,8 +1,8 @@
 """A real Slurm of two nodes on this machine, for the length of a test.
 
 MUNGE, a controller and two node daemons are started from a folder of their own, on ports of their own, and ended again.
-Each node daemon has a host name of its own (a UTS namespace) and a folder of its own for the files of PMIx (a mount
-namespace), so that its tasks see what tasks of two machines see. Needs root: namespaces do.
+Each node daemon has a host name of its own (a UTS namespace), a folder of its own for the files of PMIx and MUNGE where
+programs look for it (a mount namespace), so that its tasks see what tasks of two machines see. Needs root: namespaces do.
 """
 import os
 import shutil
@@ -22,7 +22,7 @@ SlurmctldPort={controller_port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge/munge.socket.2
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
@@ -92,19 +92,22 @@ class Cluster:
             os.mkdir(f"{self.folder}/spool-{node}")
             os.mkdir(f"{self.folder}/tmp-{node}")
         os.mkdir(f"{self.folder}/tmp")
+        os.mkdir(f"{self.folder}/munge")
+        os.makedirs("/run/munge", exist_ok=True)  # where programs on a node look for MUNGE: theirs is put over it
         with open("/etc/hosts", encoding="utf-8") as known, open(f"{self.folder}/hosts", "w", encoding="utf-8") as file:
             file.write("".join(f"127.0.0.1 {node}\n" for node in NODES) + known.read())
         with open(f"{self.folder}/mpi.conf", "w", encoding="utf-8") as file:
             file.write(f"PMIxCliTmpDirBase={self.folder}/tmp\n")
         place = self.folder
         self.daemon("munged", "--foreground", "--force", f"--key-file={place}/munge.key",
-                    f"--socket={place}/munge.socket", f"--pid-file={place}/munged.pid",
+                    f"--socket={place}/munge/munge.socket.2", f"--pid-file={place}/munged.pid",
                     f"--log-file={place}/munged.log", f"--seed-file={place}/munge.seed")
-        self.wait_until(lambda: os.path.exists(f"{place}/munge.socket"), "munged did not open its socket")
+        self.wait_until(lambda: os.path.exists(f"{place}/munge/munge.socket.2"), "munged did not open its socket")
         self.daemon("slurmctld", "-D", "-i")
         for node in NODES:
             self.daemon("unshare", "--uts", "--mount", "sh", "-c", f"hostname {node} && "
                         f"mount --bind {place}/tmp-{node} {place}/tmp && mount --bind {place}/hosts /etc/hosts && "
+                        f"mount --bind {place}/munge /run/munge && "
                         f"exec slurmd -D -N {node}")
         self.wait_until(self.is_up, "the nodes did not come up")
 

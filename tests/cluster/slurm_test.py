@@ -43,11 +43,12 @@ class Slurm(CommandTest):
         job = self.cluster.call("srun", "-N2", "-n4", f"--mpi={FAMILY}", RANKS, "sum")
         self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)], job.stderr)
 
-    def test_no_task_of_a_step_believes_that_it_is_alone(self):
+    def test_a_step_that_no_mpi_serves_is_tcp_on_two_nodes(self):
         job = self.cluster.call("srun", "-N2", "-n4", "--mpi=none", RANKS, "sum")
-        if job.returncode == 0:
-            self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)])
-        else:
+        if TCP:
+            self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)], job.stderr)
+            self.expect_two_nodes(self.layout("-N2", "-n4", "--ntasks-per-node=2", "--mpi=none"), "tcp")
+        else:  # and nobody believes that it is alone
             self.assertEqual(job.stdout, "")
             self.assertIn("tcp", job.stderr)
 
@@ -77,6 +78,14 @@ class Slurm(CommandTest):
         self.assertNotEqual(job.returncode, 0)
         self.assertLess(time.monotonic() - begin, 15)
         self.assertTrue(re.search(r"task 2: Killed", job.stderr), job.stderr)
+
+    def test_a_killed_task_of_a_tcp_step_is_named_by_the_others(self):
+        if not TCP:
+            return
+        job = self.cluster.call("srun", "-N2", "-n4", "--mpi=none", RANKS, "kill", 9, 2)
+        self.assertNotEqual(job.returncode, 0)
+        # The first of them ends the rest, who may be faster or slower to say so.
+        self.assertRegex(job.stderr, r"rank [013] of 4 failed: .*: rank 2 \(host n[12], process \d+\) died")
 
     def test_run_starts_ranks_on_every_node_of_the_allocation(self):
         if not TCP:
