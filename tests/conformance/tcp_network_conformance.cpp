@@ -37,7 +37,10 @@ struct NetworkWorld : ProcessWorld<TcpNetworkRanks<RanksAHost>> {
   }
 };
 
-const bool joined = join<NetworkWorld<1>>("TcpOneRankAHost") && join<NetworkWorld<2>>("TcpTwoRanksAHost") &&
-                    join<NetworkWorld<3>>("TcpThreeRanksAHost");
+// The long run of random operations is that of the ranks on one host.
+const auto suite = full_suite<cobre::comm::TcpBackend>([](std::size_t) { return 500; });
+const bool joined = join<NetworkWorld<1>>("TcpOneRankAHost", suite) &&
+                    join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
+                    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite);
 
 }  // namespace
