@@ -204,8 +204,10 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
       }
       const std::size_t from =
           group_->fault == Fault::GatherMixesUpTwoRanks && call.counts[r] == call.counts[0] ? 0 : r;
-      if (call.counts[r] > 0) {
-        std::memmove(out + place * call.element_size, group_->pointers[from], call.counts[r] * call.element_size);
+      std::byte* const to = out + place * call.element_size;
+      // In place a rank's own part is there already, and others may be reading it.
+      if (call.counts[r] > 0 && to != group_->pointers[from]) {
+        std::memmove(to, group_->pointers[from], call.counts[r] * call.element_size);
       }
       next = place + call.counts[r];
     }
