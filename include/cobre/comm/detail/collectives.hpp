@@ -171,16 +171,9 @@ class Collectives : public ComposedOperations<Backend> {
   Collectives& operator=(Collectives&&) = default;
 
  private:
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
-
-  template <class Buffer>
-  static void check_packed(Where where, const Buffer& buffer) {
-    if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(where);
-  }
+  using ComposedOperations<Backend>::self;
+  using ComposedOperations<Backend>::here;
+  using ComposedOperations<Backend>::check_packed;
 
   template <class T, std::size_t N>
   void broadcast_elements(std::span<T, N> elements, std::size_t root) const {

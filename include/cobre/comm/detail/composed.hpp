@@ -31,7 +31,7 @@ class ComposedOperations {
   /// them out with one more exchange.
   template <BufferLike Send>
   [[nodiscard]] auto allgatherv(Send&& send) const {
-    require_packed("allgatherv", send);
+    check_packed(here("allgatherv"), send);
     const auto in = input(send);
     using T = std::remove_const_t<typename decltype(in)::element_type>;
     Gathered<T> result;
@@ -71,7 +71,7 @@ class ComposedOperations {
   /// the end: the same bits however it is spread, over however many ranks, on every backend. `float` or `double`.
   template <BufferLike Local>
   [[nodiscard]] auto reproducible_sum(Local&& local) const {
-    require_packed("reproducible_sum", local);
+    check_packed(here("reproducible_sum"), local);
     const auto values = input(local);
     using T = std::remove_const_t<typename decltype(values)::element_type>;
     static_assert(std::same_as<T, double> || std::same_as<T, float>, "reproducible_sum adds float or double");
@@ -89,20 +89,19 @@ class ComposedOperations {
   ComposedOperations(ComposedOperations&&) = default;
   ComposedOperations& operator=(ComposedOperations&&) = default;
 
- private:
   [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-
   [[nodiscard]] Where here(std::string_view operation) const noexcept {
     return {operation, self().rank(), self().size()};
   }
   template <class Buffer>
-  void require_packed(std::string_view operation, const Buffer& buffer) const {
+  static void check_packed(Where where, const Buffer& buffer) {
     if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(here(operation));
+      throw_not_contiguous(where);
   }
 
+ private:
   // What one rank shows first: numbers that add up to its sum, as there nearly always are. They fit into the smallest
-  // messages of every backend, so a sum of one value a rank costs what any exchange of one value costs.
+  // messages of every backend, so a sum of one value a rank is one small exchange.
   struct Summary {
     std::array<double, 3> parts{};
     double complete = 1.0;
