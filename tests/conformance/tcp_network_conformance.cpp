@@ -1,6 +1,6 @@
 // The suite with every rank, or every two or three, on a host of their own.
 
-#include "conformance/conformance.hpp"
+#include "conformance/any_backend.hpp"
 #include "conformance/worlds.hpp"
 #include "support/network.hpp"
 #include "support/tcp_ranks.hpp"
@@ -16,13 +16,13 @@ const test::Network& network() {
 
 template <std::size_t RanksAHost>
 struct TcpNetworkRanks {
-  using Communicator = cobre::comm::TcpBackend;
+  using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
     network().enter(rank / RanksAHost);
     auto config = test::tcp_config(group, rank, size);
     config.coordinator = test::Network::address(0);
     config.shared_memory = true;
-    return Communicator::connect(config);
+    return cobre::comm::create_communicator(config);
   }
 };
 
@@ -38,7 +38,7 @@ struct NetworkWorld : ProcessWorld<TcpNetworkRanks<RanksAHost>> {
 };
 
 // The long run of random operations is that of the ranks on one host.
-const auto suite = full_suite<cobre::comm::TcpBackend>([](std::size_t) { return 500; });
+const auto suite = any_backend_suite([](std::size_t) { return 500; });
 const bool joined = join<NetworkWorld<1>>("TcpOneRankAHost", suite) &&
                     join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
                     join<NetworkWorld<3>>("TcpThreeRanksAHost", suite);
