@@ -187,7 +187,7 @@ int run(RunOptions options) {
     plan.environments = environments(options.backend, *options.ranks);
   }
   plan.cpus = places(machine, options.binding, *options.ranks);
-  plan.witnessed = options.backend == BackendKind::Shm;
+  plan.over_network = options.backend == BackendKind::Tcp;
   plan.tag = options.tag || options.colour == Colour::Always;
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
   plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);

@@ -53,12 +53,19 @@ void Job::decide_who_failed() {
   if (!failed_at_ || blamed_) return;
   read_reports();
   witness_.take();
-  const auto known = witness_.first_to_fail();
+  const auto named = witness_.first_to_fail();
+  const bool elsewhere = named && *named - plan_.first_rank >= plan_.children();
+  const auto known = named && !elsewhere ? std::optional(*named - plan_.first_rank) : std::nullopt;
   const bool known_ended = known && endings_[*known];
   // Without a view into the group there is nobody to ask; agents end when their ranks have.
-  const bool settled = running_ == 0 || known_ended || !(witness_.sees() || is_relay());
+  const bool settled = running_ == 0 || known_ended || elsewhere || !(witness_.sees() || is_relay());
   if (!settled && Clock::now() < *failed_at_ + verdict_within) return;
   blamed_ = first_failure(endings_, known);
+  if (elsewhere) {
+    // The agent there tells what happened; to the launcher, the ranks here were made to end.
+    exit_code_ = 128 + SIGTERM;
+    return;
+  }
   if (not_started_ || exit_code_ != 0) {
     if (exit_code_ == 0) exit_code_ = not_started;
     return;

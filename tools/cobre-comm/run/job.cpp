@@ -32,6 +32,7 @@ Job::Job(const JobPlan& plan, FrameReader* orders)
       input_(orders != nullptr     ? Input::Way::Fed
              : plan.relays.empty() ? Input::Way::HandedOver
                                    : Input::Way::Relayed),
+      witness_(plan.over_network ? plan.children() : 0),
       endings_(plan.children()),
       reports_(make_pipe()) {}
 
@@ -101,9 +102,10 @@ void Job::prepare_rank(RankStart& start, std::size_t child, const SecretFile& se
     start.inherited.push_back(secret.descriptor());
     start.environment.push_back(secret.variable());
   }
-  if (child == 0 && plan_.witnessed && witness_.for_rank_0() >= 0) {
-    start.inherited.push_back(witness_.for_rank_0());
-    start.environment.push_back(witness_.variable());
+  for (const auto& handed : {rank_of(child) == 0 ? witness_.for_rank_0() : std::nullopt, witness_.ledger(child)}) {
+    if (!handed) continue;
+    start.inherited.push_back(handed->descriptor);
+    start.environment.push_back(handed->variable);
   }
 }
 

@@ -185,6 +185,7 @@ int run_agent() {
   job.first_rank = plan.first_rank;
   job.job_ranks = plan.job_ranks;
   job.secret = plan.secret;
+  job.over_network = true;
   job.tag = plan.tag;
   job.colour_output = plan.colour_output;
   job.colour_errors = plan.colour_errors;

@@ -4,19 +4,11 @@
 
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/shm/layout.hpp"
-#include "comm/backends/shm/witness.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm {
-namespace {
-
-int witness_from(const core::EnvironmentReader& environment) {
-  const auto text = environment.text("COBRE_COMM_WITNESS");
-  return text ? shm::witness_descriptor(*text) : -1;
-}
-
-}  // namespace
 
 ShmConfig ShmConfig::from_environment() {
   core::EnvironmentReader environment("shm");
@@ -27,7 +19,7 @@ ShmConfig ShmConfig::from_environment() {
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0);
   config.timeout = std::chrono::seconds(seconds);
-  config.witness = witness_from(environment);
+  config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
   return config;
 }

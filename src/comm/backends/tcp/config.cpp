@@ -14,6 +14,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm {
@@ -98,6 +99,8 @@ TcpConfig TcpConfig::from_environment() {
   config.shared_memory = environment.flag("COBRE_TCP_SHARED_MEMORY").value_or(true);
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+  config.ledger = core::inherited_descriptor(environment.text("COBRE_COMM_LEDGER").value_or(""));
+  config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
   config.munge = config.munge && config.secret.empty() && tcp::has_munge();
   return config;
