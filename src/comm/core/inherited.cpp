@@ -1,18 +1,19 @@
 #include "comm/core/inherited.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <charconv>
 #include <cstdint>
 
+#include "comm/core/format.hpp"
+
 namespace cobre::comm::core {
 
 std::string inherited_text(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return "";
-  return fmt::format("{}:{}:{}", descriptor, status.st_dev, status.st_ino);
+  return core::format("{}:{}:{}", descriptor, status.st_dev, status.st_ino);
 }
 
 int inherited_descriptor(const std::string& text) noexcept {

@@ -1,7 +1,6 @@
 #include "job.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 #include "supervisor.hpp"
 
@@ -114,8 +114,8 @@ std::string Job::tag(std::size_t child, bool colour) const {
   const std::size_t rank = rank_of(child);
   const std::size_t width = std::to_string(plan_.job_ranks - 1).size();
   constexpr std::array colours{36, 33, 32, 35, 34, 31};
-  const std::string text = fmt::format("[{:>{}}]", rank, width);
-  return colour ? fmt::format("\x1b[{}m{}\x1b[0m ", colours[rank % colours.size()], text) : text + " ";
+  const std::string text = comm::core::format("[{:>{}}]", rank, width);
+  return colour ? comm::core::format("\x1b[{}m{}\x1b[0m ", colours[rank % colours.size()], text) : text + " ";
 }
 
 // Whatever the ranks have started and left behind; then the zombies that kept their numbers.

@@ -1,10 +1,9 @@
 #include <cobre/comm/shm.hpp>
 
-#include <fmt/format.h>
-
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
@@ -28,15 +27,16 @@ void shm::check(const ShmConfig& config) {
   constexpr std::size_t longest_name = 200;
   if (config.name.empty() || config.name.size() > longest_name) {
     throw InvalidConfiguration("shm", "COBRE_SHM_NAME", config.name,
-                               fmt::format("a text of 1 to {} bytes that all ranks of the group share", longest_name));
+                               core::format("a text of 1 to {} bytes that all ranks of the group share", longest_name));
   }
   if (config.size == 0 || config.size > largest_group) {
     throw InvalidConfiguration("shm", "COBRE_SHM_SIZE", std::to_string(config.size),
-                               fmt::format("from 1 to {}", largest_group));
+                               core::format("from 1 to {}", largest_group));
   }
   if (config.rank >= config.size) {
-    throw InvalidConfiguration("shm", "COBRE_SHM_RANK", std::to_string(config.rank),
-                               fmt::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
+    throw InvalidConfiguration(
+        "shm", "COBRE_SHM_RANK", std::to_string(config.rank),
+        core::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
   }
   if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0) {
     throw InitializationFailed("shm", "connect_timeout and warn_after must be above 0, and timeout not below it");

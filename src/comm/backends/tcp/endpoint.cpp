@@ -1,7 +1,5 @@
 #include "comm/backends/tcp/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -10,6 +8,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 
 namespace cobre::comm::tcp {
@@ -90,7 +89,7 @@ void Endpoint::share_memory(const TcpConfig& config, const Gathering& gathering,
   const Mac name =
       authenticate(gathering.link_key, {label("cobre-comm tcp: memory of host"), raw(gathering.members[rank_].host)});
   ShmConfig shared;
-  for (const std::uint8_t byte : name) shared.name += fmt::format("{:02x}", byte);
+  for (const std::uint8_t byte : name) shared.name += core::format("{:02x}", byte);
   shared.rank = hosts_.place;
   shared.size = hosts_.neighbours().size();
   shared.connect_timeout = config.connect_timeout;
@@ -133,9 +132,9 @@ void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous)
   }
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
     if (outcome.reached != Reached::All || patiently(attempt)) return;
-    fail(Reached::SomeDidNotCome, fmt::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
-                                              "between the two?",
-                                              rank_, peer));
+    fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
+                                               "between the two?",
+                                               rank_, peer));
   };
   std::size_t child = 0;
   wait_for(child, [&](Clock::time_point until) {
