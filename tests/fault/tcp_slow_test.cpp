@@ -60,6 +60,31 @@ TEST(TcpStoppedRank, IsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
       << words;
 }
 
+// More than the kernels hold, and for longer than a machine may be silent: this one is not, its kernel answers.
+TEST(TcpSlowRank, IsWaitedForByWhoeverSendsItMoreThanItsKernelHolds) {
+  auto ranks = start_ranks(tcp_configs(3, [](auto& config) { config.host_timeout = 1s; }),
+                           [&](const TcpBackend& comm) -> std::string {
+                             std::vector<double> data(std::size_t{2} << 20, comm.rank() == 0 ? 1.5 : 0.0);
+                             comm.barrier();
+                             if (comm.rank() == 1) std::this_thread::sleep_for(3s);
+                             const std::string outcome = outcome_of([&] { comm.broadcast(data, 0); });
+                             return outcome + (data.front() + data.back() == 3.0 ? "" : ", with garbage");
+                           });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST(TcpSlowRank, GetsWhatARankThatHasLeftHadSentIt) {
+  auto ranks = start_ranks(tcp_configs(2, [](auto& config) { config.host_timeout = 1s; }),
+                           [&](const TcpBackend& comm) -> std::string {
+                             std::vector<double> data(std::size_t{1} << 19, comm.rank() == 0 ? 1.5 : 0.0);
+                             comm.barrier();
+                             if (comm.rank() == 1) std::this_thread::sleep_for(2500ms);
+                             const std::string outcome = outcome_of([&] { comm.broadcast(data, 0); });
+                             return outcome + (data.front() + data.back() == 3.0 ? "" : ", with garbage");
+                           });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
 TEST(TcpSlowRank, IsNamedByTheTimeoutOnEveryRank) {
   auto ranks = start_ranks(tcp_configs(5, [](auto& config) { config.timeout = 300ms; }),
                            [&](const TcpBackend& comm) -> std::string {

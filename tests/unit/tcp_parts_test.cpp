@@ -258,6 +258,23 @@ TEST(TcpLedger, TellsTheLauncherWhereTheRankIsAndWhomItBlames) {
   EXPECT_EQ(view.whereabouts(), "after it had left the job");
 }
 
+TEST(TcpLedger, OfASecondCommunicatorDoesNotMixWithThatOfTheFirst) {
+  const LedgerView view;
+  Ledger first(view.file());
+  first.open();
+  first.note_start(1);
+  {
+    Ledger second(view.file());
+    second.open();
+    second.note_start(1);
+    second.journal().enter({.operation = detail::Operation::Barrier, .sequence = 2});
+    EXPECT_EQ(first.journal().entered(), 0U);
+    EXPECT_EQ(view.whereabouts(), "before its first operation");
+  }
+  first.journal().enter({.operation = detail::Operation::Broadcast, .sequence = 2});
+  EXPECT_EQ(first.journal().entered(), 2U);
+}
+
 TEST(TcpLedger, IsTheRanksOwnWhereTheFileIsNotWhatItSeems) {
   const core::Descriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   Ledger ledger(file.get());
@@ -365,7 +382,7 @@ Hosts hosts_of(const std::vector<int>& host_of, std::size_t rank) {
     members[i].host[0] = static_cast<std::uint8_t>(host_of[i]);
     members[i].shares_memory = 1;
     members[i].cpu_quota = 8;
-    members[i].cpus[0] = std::uint64_t{1} << i;
+    members[i].cpus[0] = std::uint64_t{1} << i % 64;
   }
   return find_hosts(members, rank);
 }
@@ -380,6 +397,13 @@ TEST(TcpHosts, AreOneRankEachWhereTheyFormWholeBranchesOfTheTree) {
   EXPECT_EQ(hosts.own, 1U);
   EXPECT_EQ(hosts.place, 1U);
   EXPECT_EQ(hosts.cpus, 2U);
+}
+
+TEST(TcpHosts, WithMoreRanksThanCanShareMemoryAreManyToTheNetwork) {
+  EXPECT_EQ(hosts_of(std::vector<int>(128, 0), 3).step, 128U);
+  const Hosts crowded = hosts_of(std::vector<int>(256, 0), 3);
+  EXPECT_FALSE(crowded.all_share);
+  EXPECT_EQ(crowded.step, 1U);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void Job::look_for_endings() {
     --running_;
     // All that it wrote is in the pipes; who else holds their other ends is not waited for.
     for (Source* const source : {&sources_[2 * rank], &sources_[2 * rank + 1]}) {
-      while (source->pipe && read_once(*source)) continue;
+      drain(*source);
       source->lines.finish(*source->stream);
       source->pipe = {};
     }
@@ -62,7 +62,7 @@ void Job::decide_who_failed() {
   blamed_ = first_failure(endings_, known);
   if (elsewhere) {
     // The agent there tells what happened; to the launcher, the ranks here were made to end.
-    exit_code_ = 128 + SIGTERM;
+    if (exit_code_ == 0) exit_code_ = 128 + SIGTERM;
     return;
   }
   if (not_started_ || exit_code_ != 0) {

@@ -39,17 +39,17 @@ Job::Job(const JobPlan& plan, FrameReader* orders)
 int Job::run() {
   try {
     start();
+    if (orders_ != nullptr) follow_orders();  // those that came together with the plan
+    // Who asks twice does not want to wait for a reader of our output either.
+    while (running_ > 0 || (!asked_twice_ && (output_.pending() || errors_.pending()))) {
+      wait_for_something();
+      look_for_endings();
+      decide_who_failed();
+      press_on();
+    }
   } catch (...) {
     end_all();
     throw;
-  }
-  if (orders_ != nullptr) follow_orders();  // those that came together with the plan
-  // Who asks twice does not want to wait for a reader of our output either.
-  while (running_ > 0 || (!asked_twice_ && (output_.pending() || errors_.pending()))) {
-    wait_for_something();
-    look_for_endings();
-    decide_who_failed();
-    press_on();
   }
   end_all();
   return exit_code_;

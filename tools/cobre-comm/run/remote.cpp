@@ -24,8 +24,9 @@ std::vector<std::string> forwarded_environment() {
   std::vector<std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    for (const char* const prefix : {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=",
-                                     "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
+    for (const char* const prefix :
+         {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=", "COBRE_TCP_HOST_TIMEOUT_MS=",
+          "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
       if (text.starts_with(prefix)) forwarded.push_back(text);
     }
   }

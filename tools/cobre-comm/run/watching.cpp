@@ -1,6 +1,7 @@
 // One turn of the loop: whatever can be read, written or obeyed.
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ void Job::wait_for_something() {
   const std::size_t signals = watch(signals_.descriptor(), POLLIN);
   const std::size_t reports = watch(reports_.read.get(), POLLIN);
   const std::size_t view = watch(witness_.descriptor(), POLLIN);
-  const std::size_t reading = watch(input_.wants_read(), POLLIN);
+  const bool reads_on = !is_relay() || outboxes_.front().has_room();
+  const std::size_t reading = watch(reads_on ? input_.wants_read() : -1, POLLIN);
   const std::size_t writing = watch(input_.wants_write(), POLLOUT);
   const std::size_t output = watch(output_.pending() ? output_.descriptor() : -1, POLLOUT);
   const std::size_t errors = watch(errors_.pending() ? errors_.descriptor() : -1, POLLOUT);
@@ -100,6 +102,7 @@ bool Job::read_once(Source& source) {
   std::array<char, 65536> part;  // NOLINT(cppcoreguidelines-pro-type-member-init): read fills it
   const ssize_t count = read(source.pipe.get(), part.data(), part.size());
   if (count > 0) {
+    source.bytes += static_cast<std::size_t>(count);
     source.lines.feed({part.data(), static_cast<std::size_t>(count)}, *source.stream);
     return true;
   }
@@ -115,6 +118,15 @@ void Job::read_from(Source& source) {
     (void)read_once(source);
   } else {
     source.pipe = {};  // nobody reads us, so the rank hears of it as it would without us in between
+  }
+}
+
+// What is there now: something that the rank has left behind may go on writing.
+void Job::drain(Source& source) {
+  int waiting = 0;
+  if (source.pipe) (void)ioctl(source.pipe.get(), FIONREAD, &waiting);
+  for (const auto before = source.bytes; source.pipe && source.bytes - before < static_cast<std::size_t>(waiting);) {
+    if (!read_once(source)) return;
   }
 }
 
@@ -136,6 +148,7 @@ void Job::heed(int signal) {
     case SIGCHLD: break;  // look_for_endings() follows
     case SIGTSTP:
       signal_all(SIGTSTP);
+      for (Outbox& outbox : outboxes_) outbox.write_some();  // while we can
       if (orders_ == nullptr) (void)raise(SIGSTOP);
       break;
     case SIGINT:

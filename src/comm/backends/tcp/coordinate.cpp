@@ -192,7 +192,11 @@ class Coordinator final : public Rendezvous {
                         member.rank, place->member.pid, place->member.host_name.words()));
       return true;
     }
-    if (!tell(arrived, ReplyKind::Accepted, "")) return true;
+    // Who came first waits as long as rank 0 does, which then tells who is missing.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+    Reply accepted;
+    accepted.rank = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 0, 1L << 30));
+    if (!tell(arrived, accepted)) return true;
     place = std::move(arrived);
     ++present_;
     return true;
@@ -298,6 +302,14 @@ class Coordinator final : public Rendezvous {
     throw InitializationFailed("tcp", words);
   }
 
+  // Not where that is what was asked for.
+  [[nodiscard]] bool listens_to_itself() const {
+    const std::string host = coordinator_of(config_).host;
+    if (host == "localhost" || host == "::1" || host.starts_with("127.")) return false;
+    return config_.bind_address.empty() && std::ranges::all_of(coordinator_addresses(config_, Clock::now()),
+                                                               [](const Address& one) { return one.is_loopback(); });
+  }
+
   [[noreturn]] void give_up_on_missing() {
     std::vector<std::size_t> missing;
     for (std::size_t rank = 1; rank < arrived_.size(); ++rank) {
@@ -311,6 +323,12 @@ class Coordinator final : public Rendezvous {
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
           reception_.strangers(), reception_.last_stranger() ? reception_.last_stranger()->text() : "nowhere");
+    } else if (!config_.secret.empty() && listens_to_itself()) {
+      // Debian's /etc/hosts gives a machine's own name such an address.
+      words += core::format(
+          "; on this machine {} is a loopback address, where no other machine can reach rank 0: name "
+          "one that they can, or bind rank 0 to it with COBRE_TCP_BIND_ADDR",
+          core::quoted(config_.coordinator));
     } else {
       words += "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
     }

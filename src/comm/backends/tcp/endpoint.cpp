@@ -36,7 +36,8 @@ std::set<std::size_t> usual_peers(std::size_t rank, std::size_t size, std::size_
 
 }  // namespace
 
-Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.size), ledger_(config.ledger) {
+Endpoint::Endpoint(const TcpConfig& config)
+    : rank_(config.rank), size_(config.size), timeout_(config.timeout), ledger_(config.ledger) {
   if (size_ > 1) {
     meet(config);
   } else {
@@ -153,6 +154,9 @@ Endpoint::~Endpoint() {
   if (guard_.in_child()) {
     sentinel_->forget_thread();
   } else if (!finished_) {
+    // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
+    // this process is gone.
+    if (wire_ != nullptr) wire_->drain(timeout_ > 0ms ? Clock::now() + timeout_ : Clock::time_point::max());
     ledger_.note_end();
     sentinel_->say_goodbye();
   }

@@ -88,6 +88,7 @@ class Endpoint {
 
   std::size_t rank_;
   std::size_t size_;
+  std::chrono::milliseconds timeout_;  // of one operation; 0: never
   Hosts hosts_;
   ExecutionTopology topology_;
   core::ForkGuard guard_;

@@ -49,6 +49,8 @@ class Joiner final : public Rendezvous {
     member.door = known.to_wire();
     send(member);
     await_reply();  // accepted, or not
+    deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(reply_.rank));
+    gathering.deadline = deadline_;
     while (reply_.kind == ReplyKind::Accepted) await_reply();
     if (reply_.kind != ReplyKind::Table) throw_nonsense();
 
@@ -103,7 +105,8 @@ class Joiner final : public Rendezvous {
       problem_ = core::format("{} at {}", std::strerror(opened.error), address.text());
       return false;
     }
-    prepare_link(opened.socket.get(), config_.host_timeout);
+    hurry(opened.socket.get());
+    watch_over(opened.socket.get(), config_.host_timeout);
     const auto until = std::min(deadline_, Clock::now() + patience_with_handshake);
     const std::optional<Key> key = config_.munge ? vouched_key(opened.socket.get(), until) : key_;
     if (!key) {
@@ -175,6 +178,12 @@ class Joiner final : public Rendezvous {
   }
 
   [[noreturn]] void throw_rank_zero_lost() const {
+    if (Clock::now() >= deadline_ + patience_with_coordinator) {
+      throw InitializationFailed(
+          "tcp",
+          core::format("rank {} of {} has heard nothing from rank 0 for too long, though it lives: is it stopped?",
+                       config_.rank, config_.size));
+    }
     throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = {}, .signal = {}, .exit_code = {}});
   }
   [[noreturn]] static void throw_nonsense() {

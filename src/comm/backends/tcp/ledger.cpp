@@ -15,6 +15,10 @@ namespace {
 // Whoever lays the page out differently is not understood, and not read.
 constexpr std::uint64_t this_layout = 0x6c65'6467'6572'0001ULL ^ (sizeof(LedgerPage) << 16);
 
+// Whether a communicator of this process keeps its ledger in the launcher's file: two would mix their journals. Orders
+// nothing: the page is made anew by whoever gets it.
+std::atomic<bool> is_kept{false};
+
 LedgerPage* map(int file) noexcept {
   const int kind = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   void* const address = mmap(nullptr, sizeof(LedgerPage), PROT_READ | PROT_WRITE, kind, file, 0);
@@ -46,10 +50,18 @@ MappedLedger MappedLedger::own() {
   return mapped;
 }
 
-Ledger::Ledger(int file) : mapped_(MappedLedger::of(file)) {
-  if (file >= 0) (void)fcntl(file, F_SETFD, FD_CLOEXEC);  // programs that this rank starts have no part in the job
+Ledger::Ledger(int file) {
+  if (file >= 0) {
+    (void)fcntl(file, F_SETFD, FD_CLOEXEC);  // programs that this rank starts have no part in the job
+    shown_ = !is_kept.exchange(true, std::memory_order_relaxed);
+    if (shown_) mapped_ = MappedLedger::of(file);
+  }
   if (!mapped_) mapped_ = MappedLedger::own();
-  new (&mapped_.page()) LedgerPage;  // the newest communicator of a process is the one that counts
+  new (&mapped_.page()) LedgerPage;
+}
+
+Ledger::~Ledger() {
+  if (shown_) is_kept.store(false, std::memory_order_relaxed);
 }
 
 // Each of these is read after the rank has gone, or shown as it is; the release keeps them in order.

@@ -43,8 +43,11 @@ class MappedLedger {
 /// The rank's own.
 class Ledger {
  public:
-  /// In the launcher's file, if there is one (not -1).
+  /// In the launcher's file, if there is one (not -1) and no other communicator of this process keeps its own there.
   explicit Ledger(int file);
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+  ~Ledger();
 
   [[nodiscard]] Journal& journal() noexcept { return mapped_.page().journal; }
   [[nodiscard]] const Journal& journal() const noexcept { return mapped_.page().journal; }
@@ -56,6 +59,7 @@ class Ledger {
 
  private:
   MappedLedger mapped_;
+  bool shown_ = false;  // to the launcher
 };
 
 /// The launcher's view of one rank's.
