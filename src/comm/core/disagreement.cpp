@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/text.hpp"
 
 namespace cobre::comm::core {
 
@@ -45,6 +46,13 @@ void throw_mismatch(const Where& where, const Disagreement& disagreement) {
       where, field == nullptr ? "sequence" : field, disagreement.ranks,
       fmt::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
                   disagreement.odd, describe(disagreement.odd_record)));
+}
+
+void throw_length_mismatch(const Where& where, const LengthMismatch& mismatch) {
+  const auto [lower, upper] = std::minmax(mismatch.sender, mismatch.receiver);
+  throw CollectiveMismatch(where, "counts", {lower, upper},
+                           fmt::format("rank {} sends {} to rank {}, which expects {}", mismatch.sender,
+                                       elements(mismatch.sent), mismatch.receiver, mismatch.expected));
 }
 
 }  // namespace cobre::comm::core

@@ -3,6 +3,7 @@
 
 #include <cobre/comm/base/buffer.hpp>
 #include <cobre/comm/base/gathered.hpp>
+#include <cobre/comm/detail/arguments.hpp>
 #include <cobre/comm/detail/exact_sum.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
 
@@ -31,8 +32,7 @@ class ComposedOperations {
   /// them out with one more exchange.
   template <BufferLike Send>
   [[nodiscard]] auto allgatherv(Send&& send) const {
-    require_packed("allgatherv", send);
-    const auto in = input(send);
+    const auto in = checked_input(here("allgatherv"), send);
     using T = std::remove_const_t<typename decltype(in)::element_type>;
     Gathered<T> result;
     const std::size_t size = self().size();
@@ -71,8 +71,7 @@ class ComposedOperations {
   /// the end: the same bits however it is spread, over however many ranks, on every backend. `float` or `double`.
   template <BufferLike Local>
   [[nodiscard]] auto reproducible_sum(Local&& local) const {
-    require_packed("reproducible_sum", local);
-    const auto values = input(local);
+    const auto values = checked_input(here("reproducible_sum"), local);
     using T = std::remove_const_t<typename decltype(values)::element_type>;
     static_assert(std::same_as<T, double> || std::same_as<T, float>, "reproducible_sum adds float or double");
     return sum_over_ranks(values);
@@ -94,11 +93,6 @@ class ComposedOperations {
 
   [[nodiscard]] Where here(std::string_view operation) const noexcept {
     return {operation, self().rank(), self().size()};
-  }
-  template <class Buffer>
-  void require_packed(std::string_view operation, const Buffer& buffer) const {
-    if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(here(operation));
   }
 
   // What one rank shows first: numbers that add up to its sum, as there nearly always are. They fit into the smallest

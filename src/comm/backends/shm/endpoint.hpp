@@ -20,6 +20,8 @@
 
 namespace cobre::comm::shm {
 
+class Delivery;
+
 class Endpoint {
  public:
   Endpoint(const ShmConfig& config, Gathering gathering);
@@ -39,6 +41,17 @@ class Endpoint {
   void broadcast(const detail::OperationRecord& record, const detail::BroadcastCall& call);
   void allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call);
   void allgatherv(const detail::OperationRecord& record, const detail::AllgathervCall& call);
+
+  void execute(const detail::OperationRecord& record, const detail::BarrierCall&) { barrier(record); }
+  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) { broadcast(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) { allreduce(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) { allgatherv(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::GatherCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ScatterCall& call);
+  void execute(const detail::OperationRecord& record, const detail::AlltoallCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ReduceCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ScanCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ReduceScatterCall& call);
 
   /// Collective: shared pages, the same on every rank, or AllocationFailed on every rank.
   struct NewRegion {
@@ -101,6 +114,14 @@ class Endpoint {
 
   template <class BytesOf, class PlaceOf>
   void gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of);
+
+  class Deliverer;
+  void deliver(const detail::OperationRecord& record, const Delivery& delivery);
+  template <class WishOf>
+  class Folder;
+  template <class WishOf>
+  void fold_shown(const detail::OperationRecord& record, const detail::AllreduceCall& call, std::size_t shown,
+                  const WishOf& wish_of);
 
   [[nodiscard]] bool reader_is_reached(const Exposure& root, const Exposure& reader) const noexcept;
   [[nodiscard]] std::size_t written_by_root(std::size_t bytes) const noexcept;

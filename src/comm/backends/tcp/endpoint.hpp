@@ -71,6 +71,17 @@ class Endpoint {
   void run(const detail::BroadcastCall& call);
   void run(const detail::AllreduceCall& call);
   void run(const detail::AllgathervCall& call);
+  void run(const detail::GatherCall& call);
+  void run(const detail::ScatterCall& call);
+  void run(const detail::AlltoallCall& call);
+  void run(const detail::ReduceCall& call);
+  void run(const detail::ScanCall& call);
+  void run(const detail::ReduceScatterCall& call);
+  /// What every rank holds alike. Where one rank a host is on the network, only those measured what it costs.
+  [[nodiscard]] const algorithms::Tuning& tuning() const noexcept {
+    static const algorithms::Tuning unmeasured{};
+    return hierarchical() ? unmeasured : tuning_;
+  }
 
   /// One rank a host on the network, the rest through shared memory.
   [[nodiscard]] bool hierarchical() const noexcept {
