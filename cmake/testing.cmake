@@ -62,7 +62,7 @@ function(cobre_add_test name)
 endfunction()
 
 function(cobre_run_under_mpi test)
-  cmake_parse_arguments(arg "" "NAME" "RANKS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME" "RANKS;LABELS;ARGS;ENVIRONMENT" ${ARGN})
   cobre_test_is_wanted(wanted mpi ${arg_LABELS})
   if(NOT wanted)
     return()
@@ -82,7 +82,7 @@ function(cobre_run_under_mpi test)
     endif()
     # Open MPI is told to yield: a rank that waits shares its core with whatever else the machine is doing.
     set_tests_properties(${arg_NAME}.${ranks}_ranks PROPERTIES LABELS "mpi;${arg_LABELS}" TIMEOUT 120
-                         PROCESSORS ${processors} ENVIRONMENT OMPI_MCA_mpi_yield_when_idle=1)
+                         PROCESSORS ${processors} ENVIRONMENT "OMPI_MCA_mpi_yield_when_idle=1;${arg_ENVIRONMENT}")
   endforeach()
 endfunction()
 

@@ -19,8 +19,7 @@
 namespace {
 
 struct Job {
-  std::size_t blocks;
-  std::size_t darts_per_block;
+  std::size_t blocks, darts_per_block;
 };
 
 double estimate_block(std::size_t block, std::size_t darts) {
@@ -41,10 +40,9 @@ void plot(const std::vector<double>& estimates, double mean, double deviation) {
     return static_cast<std::size_t>(std::clamp(std::lround((value - mean) / deviation * 2.0) + half, 0L, 2L * half));
   };
   for (const double estimate : estimates) ++bins[bin(estimate)];
-  const int tallest = std::ranges::max(bins);
   for (std::size_t row = 0; row < bins.size(); ++row) {
     const double centre = mean + (static_cast<double>(row) - half) * deviation / 2.0;
-    const std::string bar(static_cast<std::size_t>(50 * bins[row] / tallest), '#');
+    const std::string bar(static_cast<std::size_t>(50 * bins[row] / std::ranges::max(bins)), '#');
     std::printf("  %.5f  %s%s\n", centre, bar.c_str(), row == bin(std::numbers::pi) ? "  <- pi" : "");
   }
 }
@@ -60,9 +58,8 @@ int main(int argc, char** argv) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<double> mine;
     const std::size_t end = (comm.rank() + 1) * job.blocks / comm.size();
-    for (std::size_t block = comm.rank() * job.blocks / comm.size(); block < end; ++block) {
+    for (std::size_t block = comm.rank() * job.blocks / comm.size(); block < end; ++block)
       mine.push_back(estimate_block(block, job.darts_per_block));
-    }
     const std::vector<double> all = comm.allgatherv(mine).values;  // in rank order, hence in the order of the blocks
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     const double slowest = comm.allreduce(time.count(), cobre::comm::ReduceOp::Max);

@@ -3,9 +3,13 @@
 
 #include <cobre/comm/base/element_type.hpp>
 #include <cobre/comm/base/reduce_op.hpp>
+#include <cobre/comm/base/slurm.hpp>
+#include <cobre/comm/block_distribution.hpp>
 #include <cobre/comm/comm_backend.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/errors.hpp>
 #include <cobre/comm/factory.hpp>
 #include <cobre/comm/observed.hpp>
+#include <cobre/comm/resources.hpp>
 #include <cobre/comm/run.hpp>
+#include <cobre/comm/warnings.hpp>

@@ -251,7 +251,16 @@ class [[nodiscard]] Communicator {
     return detail::iprobe<T>(group_, source, tag);
   }
   /// Waits for a message and takes it: no other thread or wildcard can receive it any more.
-  [[nodiscard]] Message mprobe(int source, int tag) const;
+  [[nodiscard]] FERROMPI_INLINE Message mprobe(int source, int tag) const {
+    const detail::Checks checks("mprobe", group_);
+    checks.source(source);
+    checks.receive_tag(tag);
+    const detail::CallGuard guard("mprobe");
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
+    return Message(message, status);
+  }
   [[nodiscard]] std::optional<Message> improbe(int source, int tag) const;
 
  private:

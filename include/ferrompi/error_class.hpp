@@ -19,6 +19,9 @@
   X(RmaConflict, RMA_CONFLICT) X(RmaFlavor, RMA_FLAVOR) X(RmaRange, RMA_RANGE) X(RmaShared, RMA_SHARED) \
   X(RmaSync, RMA_SYNC) X(Service, SERVICE) X(Size, SIZE) X(Spawn, SPAWN) X(UnsupportedDatarep, UNSUPPORTED_DATAREP) \
   X(UnsupportedOperation, UNSUPPORTED_OPERATION)
+// What libraries that outlive the death of a process report; the others have no such classes.
+#define FERROMPI_FAILURE_CLASSES(X) \
+  X(ProcFailed, PROC_FAILED) X(ProcFailedPending, PROC_FAILED_PENDING) X(Revoked, REVOKED)
 // clang-format on
 
 namespace ferrompi {
@@ -28,7 +31,7 @@ namespace ferrompi {
 enum class ErrorClass {
   Success,
 #define FERROMPI_ENUMERATOR(name, macro) name,
-  FERROMPI_ERROR_CLASSES(FERROMPI_ENUMERATOR)
+  FERROMPI_ERROR_CLASSES(FERROMPI_ENUMERATOR) FERROMPI_FAILURE_CLASSES(FERROMPI_ENUMERATOR)
 #undef FERROMPI_ENUMERATOR
       Raw,
 };
@@ -39,7 +42,7 @@ enum class ErrorClass {
 /// The class that an MPI library means by `mpi_class`, a value of `MPI_Error_class`.
 [[nodiscard]] ErrorClass error_class_from_mpi(int mpi_class) noexcept;
 
-/// The value that this MPI library uses for the class; `MPI_ERR_UNKNOWN` for `Raw`.
+/// The value that this MPI library uses for the class; `MPI_ERR_UNKNOWN` for `Raw` and for classes that it lacks.
 [[nodiscard]] int to_mpi(ErrorClass error_class) noexcept;
 
 std::ostream& operator<<(std::ostream& out, ErrorClass error_class);

@@ -43,9 +43,12 @@ struct MatchedRecv : MessageOperation {
 class [[nodiscard]] Message {
  public:
   Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status, MPI_BYTE) {}
-  Message(Message&& other) noexcept : native_(std::exchange(other.native_, MPI_MESSAGE_NULL)), status_(other.status_) {}
+  Message(Message&& other) noexcept
+      : native_(std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL})), status_(other.status_) {}
   Message& operator=(Message&& other) noexcept;
-  ~Message() { discard(); }
+  ~Message() {
+    if (native_ != MPI_MESSAGE_NULL) discard();
+  }
 
   [[nodiscard]] int source() const noexcept { return status_.source(); }
   [[nodiscard]] int tag() const noexcept { return status_.tag(); }
@@ -87,7 +90,13 @@ class [[nodiscard]] Message {
   }
 
  private:
-  void require(const char* operation) const;
+  void require(const char* operation) const {
+    detail::require_running(operation);
+    if (native_ == MPI_MESSAGE_NULL) [[unlikely]] {
+      throw_received(operation);
+    }
+  }
+  [[noreturn, gnu::cold]] static void throw_received(const char* operation);
   void discard() noexcept;
 
   MPI_Message native_;

@@ -56,12 +56,13 @@ template <class Self>
 struct SendOperation : MessageOperation {
   template <class Form, BufferLike S>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, int destination, int tag) {
+    const MPI_Comm comm = group.native;
     const auto from = input(send);
     const Checks checks(form.operation, group);
     checks.destination(destination);
     checks.send_tag(tag);
     return launch<Self>(form, Args{const_cast<element_t<S>*>(from.data()), from.size(), datatype_of<element_t<S>>(),
-                                   destination, tag, group.native});
+                                   destination, tag, comm});
   }
 
   template <Value T>

@@ -154,17 +154,6 @@ void Communicator::abort(int code) const {
   std::abort();
 }
 
-Message Communicator::mprobe(int source, int tag) const {
-  const detail::Checks checks("mprobe", group_);
-  checks.source(source);
-  checks.receive_tag(tag);
-  const detail::CallGuard guard("mprobe");
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
-  return Message(message, status);
-}
-
 std::optional<Message> Communicator::improbe(int source, int tag) const {
   const detail::Checks checks("improbe", group_);
   checks.source(source);

@@ -8,6 +8,15 @@
 #include <ostream>
 
 namespace ferrompi {
+namespace detail {
+namespace {
+
+constexpr int known_class(int mpi_class) noexcept {
+  return mpi_class == no_such_class ? MPI_ERR_UNKNOWN : mpi_class;
+}
+
+}  // namespace
+}  // namespace detail
 
 const char* to_string(ErrorClass error_class) noexcept {
   switch (error_class) {
@@ -15,6 +24,7 @@ const char* to_string(ErrorClass error_class) noexcept {
 #define FERROMPI_NAME(name, macro) \
   case ErrorClass::name: return "ERR_" #macro;
       FERROMPI_ERROR_CLASSES(FERROMPI_NAME)
+      FERROMPI_FAILURE_CLASSES(FERROMPI_NAME)
 #undef FERROMPI_NAME
     case ErrorClass::Raw: return "ERR_CLASS";
   }
@@ -27,6 +37,10 @@ ErrorClass error_class_from_mpi(int mpi_class) noexcept {
   if (mpi_class == MPI_ERR_##macro) return ErrorClass::name;
   FERROMPI_ERROR_CLASSES(FERROMPI_MATCH)
 #undef FERROMPI_MATCH
+#define FERROMPI_MATCH(name, macro) \
+  if (mpi_class != detail::no_such_class && mpi_class == FERROMPI_FAILURE_CLASS(macro)) return ErrorClass::name;
+  FERROMPI_FAILURE_CLASSES(FERROMPI_MATCH)
+#undef FERROMPI_MATCH
   return ErrorClass::Raw;
 }
 
@@ -37,8 +51,12 @@ int to_mpi(ErrorClass error_class) noexcept {
   case ErrorClass::name: return MPI_ERR_##macro;
       FERROMPI_ERROR_CLASSES(FERROMPI_VALUE)
 #undef FERROMPI_VALUE
-    case ErrorClass::Raw: break;
+    default: break;
   }
+#define FERROMPI_VALUE(name, macro) \
+  if (error_class == ErrorClass::name) return detail::known_class(FERROMPI_FAILURE_CLASS(macro));
+  FERROMPI_FAILURE_CLASSES(FERROMPI_VALUE)
+#undef FERROMPI_VALUE
   return MPI_ERR_UNKNOWN;
 }
 

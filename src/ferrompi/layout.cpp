@@ -1,5 +1,6 @@
 #include <ferrompi/detail/layout.hpp>
 
+#include <ferrompi/detail/aside.hpp>
 #include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/error.hpp>
 
@@ -164,6 +165,14 @@ Memory& thread_memory() {
   return memory;
 }
 }  // namespace
+
+std::byte* thread_memory_aside() {
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  thread_local const auto memory = std::make_unique_for_overwrite<Line[]>(aside_bytes / sizeof(Line));
+  return memory[0].bytes;
+}
 
 ThreadStorage::ThreadStorage() : memory_(&thread_memory()) {}
 

@@ -9,15 +9,14 @@ namespace ferrompi {
 Message& Message::operator=(Message&& other) noexcept {
   if (this != &other) {
     discard();
-    native_ = std::exchange(other.native_, MPI_MESSAGE_NULL);
+    native_ = std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL});
     status_ = other.status_;
   }
   return *this;
 }
 
-void Message::require(const char* operation) const {
-  detail::require_running(operation);
-  if (native_ == MPI_MESSAGE_NULL) throw InvalidOp(operation, "this message was received already, or moved from");
+void Message::throw_received(const char* operation) {
+  throw InvalidOp(operation, "this message was received already, or moved from");
 }
 
 // MPI_PACKED matches every type. A message that is too long to be thrown away like this stays where it is: there is

@@ -19,9 +19,10 @@ bool Status::cancelled() const {
 }
 
 // MPI_Get_count stops at INT_MAX. MPI_Get_elements_x does not, and counts basic elements: those of MPI_BYTE are bytes.
+// It only reads the status, whether or not the library's header says so.
 std::size_t Status::bytes() const {
   MPI_Count count = 0;
-  detail::check(MPI_Get_elements_x(&native_, MPI_BYTE, &count), "count");
+  detail::check(MPI_Get_elements_x(const_cast<MPI_Status*>(&native_), MPI_BYTE, &count), "count");
   return static_cast<std::size_t>(count);
 }
 

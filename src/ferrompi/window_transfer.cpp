@@ -98,7 +98,9 @@ void WindowState::compare_and_swap(const void* expected, const void* desired, vo
                                    const WindowRange& target) {
   require_lock(target.rank, "compare_and_swap");
   transfer(target, 1, "compare_and_swap", [&](std::size_t, int, MPI_Aint displacement) {
-    const int code = MPI_Compare_and_swap(desired, expected, result, type, target.rank, displacement, win_);
+    // Both operands are only read, whether or not the library's header says so.
+    const int code = MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type,
+                                          target.rank, displacement, win_);
     return code == MPI_SUCCESS ? MPI_Win_flush(target.rank, win_) : code;
   });
 }

@@ -174,6 +174,7 @@ void allreduce_cases(Suite<C>& suite) {
     };
     bool threw = false;
     try {
+      comm.barrier();  // everyone is there before somebody fails
       std::vector<double> buffer(10'000, 1.0);
       comm.allreduce_inplace(buffer, [](double, double) -> double { throw Unhappy("no"); });
     } catch (const Unhappy&) {

@@ -1,4 +1,4 @@
-// The whole suite.
+// The whole suite, for any type of communicator.
 #pragma once
 
 #include "conformance/allgatherv_cases.hpp"
@@ -33,12 +33,6 @@ Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
   return suite;
-}
-
-/// How a backend joins: `const bool joined = conformance::join<MyWorld>("MyBackend");`
-template <class World>
-bool join(const std::string& backend) {
-  return join<World>(backend, full_suite<typename World::Communicator>());
 }
 
 }  // namespace conformance

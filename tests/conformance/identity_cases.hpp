@@ -44,6 +44,29 @@ void identity_cases(Suite<C>& suite) {
     for (const int times : seen) EXPECT_EQ(times, 1);
   });
 
+  group.add("TopologyTellsAlikeOnAllRanksWhereEachMayRun", [](const C& comm) {
+    const auto& topology = comm.topology();
+    ASSERT_EQ(topology.placements.size(), comm.size());
+    std::vector<std::size_t> facts;
+    for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+      const auto& placement = topology.placements[rank];
+      const auto& host = topology.hosts.at(topology.host_index_of(rank));
+      EXPECT_GE(placement.cpus, 1U);
+      EXPECT_GE(placement.sharers, 1U);
+      EXPECT_LE(placement.sharers, host.ranks.size());
+      EXPECT_GE(topology.recommended_threads(rank), 1U);
+      facts.insert(facts.end(), {placement.cpus, placement.sharers, placement.numa_domains.size()});
+      facts.insert(facts.end(), placement.numa_domains.begin(), placement.numa_domains.end());
+    }
+    const auto everyones = comm.allgatherv(facts);
+    for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+      const auto begin = everyones.values.begin() + static_cast<std::ptrdiff_t>(everyones.displs[rank]);
+      EXPECT_TRUE(
+          std::equal(facts.begin(), facts.end(), begin, begin + static_cast<std::ptrdiff_t>(everyones.counts[rank])))
+          << "rank " << rank << " sees something else";
+    }
+  });
+
   group.add("BarrierLetsNobodyLeaveBeforeEverybodyEntered", [](const C& comm) {
     for (int round = 0; round < 5; ++round) {
       const auto late = static_cast<std::size_t>(round) % comm.size();

@@ -1,3 +1,4 @@
+#include "conformance/any_backend.hpp"
 #include "conformance/conformance.hpp"
 #include "conformance/worlds.hpp"
 
@@ -20,6 +21,7 @@ struct AnyLocalWorld {
   }
 };
 
-const bool joined = conformance::join<LocalWorld>("Local") && conformance::join<AnyLocalWorld>("AnyLocal");
+const bool joined = conformance::join<LocalWorld>("Local", conformance::full_suite<cobre::comm::LocalBackend>()) &&
+                    conformance::join<AnyLocalWorld>("AnyLocal");
 
 }  // namespace

@@ -117,6 +117,7 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
     topology_.world_size = group_->size;
     topology_.hosts.push_back({"here", {}});
     for (std::size_t r = 0; r < group_->size; ++r) topology_.hosts[0].ranks.push_back(r);
+    topology_.placements.assign(group_->size, {.cpus = 1, .sharers = group_->size, .numa_domains = {0}});
   }
 
   std::size_t rank() const noexcept { return rank_; }
@@ -210,8 +211,10 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
       }
       const std::size_t from =
           group_->fault == Fault::GatherMixesUpTwoRanks && call.counts[r] == call.counts[0] ? 0 : r;
-      if (call.counts[r] > 0) {
-        std::memmove(out + place * call.element_size, group_->pointers[from], call.counts[r] * call.element_size);
+      std::byte* const to = out + place * call.element_size;
+      // In place a rank's own part is there already, and others may be reading it.
+      if (call.counts[r] > 0 && to != group_->pointers[from]) {
+        std::memmove(to, group_->pointers[from], call.counts[r] * call.element_size);
       }
       next = place + call.counts[r];
     }

@@ -13,7 +13,7 @@ using conformance::Fault;
 using conformance::ReferenceRanks;
 using World = conformance::ThreadWorld<ReferenceRanks>;
 
-const bool joined = conformance::join<World>("Reference");
+const bool joined = conformance::join<World>("Reference", conformance::full_suite<ReferenceRanks::Communicator>());
 
 class SuiteFindsFault : public testing::TestWithParam<Fault> {};
 

@@ -9,13 +9,6 @@
 
 namespace conformance {
 
-/// How many random operations a case does with so many ranks.
-using RandomOperations = int (*)(std::size_t ranks);
-
-inline int ten_thousand_operations(std::size_t) {
-  return 10'000;
-}
-
 /// A mix of operations whose kinds, sizes, types and roots every rank draws alike from one seed.
 template <class C>
 void run_random_operations(const C& comm, int operations, std::uint64_t seed) {

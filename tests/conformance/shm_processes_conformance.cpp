@@ -1,4 +1,4 @@
-#include "conformance/conformance.hpp"
+#include "conformance/any_backend.hpp"
 #include "conformance/shm_ranks.hpp"
 #include "conformance/worlds.hpp"
 
@@ -8,6 +8,6 @@ using namespace conformance;
 
 const bool joined = join<ProcessWorld<ShmRanks>>("ShmProcesses") &&
                     join<ProcessWorld<ShmRanksThroughBuffers>>("ShmProcessesThroughBuffers") &&
-                    join<ProcessWorld<AnyShmRanks>>("AnyShmProcesses");
+                    join<ProcessWorld<ShmRanksFromBufferToBuffer>>("ShmProcessesFromBufferToBuffer");
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The ranks of shm for the suite: with single copy and without, and behind the type that holds any backend.
+// The ranks of shm for the suite: as they come, through shared buffers alone, and straight from buffer to buffer.
 #pragma once
 
 #include <cobre/comm.hpp>
@@ -8,7 +8,6 @@
 namespace conformance {
 
 using cobre::comm::CommBackend;
-using cobre::comm::ShmBackend;
 using cobre::comm::ShmConfig;
 using cobre::comm::SingleCopy;
 
@@ -21,29 +20,33 @@ inline ShmConfig config(std::size_t rank, std::size_t size, const std::string& g
 }
 
 struct ShmRanks {
-  using Communicator = ShmBackend;
+  using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    return ShmBackend::attach(config(rank, size, group));
+    return cobre::comm::create_communicator(config(rank, size, group));
   }
 };
 
 // Everything through shared buffers, and those small, so that even these messages go round them many times.
 struct ShmRanksThroughBuffers {
-  using Communicator = ShmBackend;
+  using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
     ShmConfig small = config(rank, size, group);
     small.single_copy = SingleCopy::Off;
     small.segment_bytes = size * (std::size_t{96} << 10);
     small.tuning.one_shot_bytes = 1000;
     small.tuning.exposed_bytes = 4000;
-    return ShmBackend::attach(small);
+    return cobre::comm::create_communicator(small);
   }
 };
 
-struct AnyShmRanks {
+// Straight from buffer to buffer, reductions included, as early as possible and in small pieces.
+struct ShmRanksFromBufferToBuffer {
   using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    return cobre::comm::create_communicator(config(rank, size, group));
+    ShmConfig direct = config(rank, size, group);
+    direct.widen_ptrace = true;
+    direct.tuning = {.one_shot_bytes = 0, .exposed_bytes = 0, .piece_bytes = 4096};
+    return cobre::comm::create_communicator(direct);
   }
 };
 

@@ -1,4 +1,4 @@
-#include "conformance/conformance.hpp"
+#include "conformance/any_backend.hpp"
 #include "conformance/shm_ranks.hpp"
 #include "conformance/worlds.hpp"
 

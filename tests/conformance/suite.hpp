@@ -1,6 +1,6 @@
 // One suite that every backend faces. A case is a sentence and a body that all ranks run with their communicator; a
-// world knows how to start ranks of one backend. `join<World>("Name")` registers every case at every rank count of the
-// world.
+// world knows how to start ranks of one backend. `join<World>("Name", suite)` registers every case at every rank count
+// of the world.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,6 +41,13 @@ class Suite {
  private:
   std::vector<Case<C>> cases_;
 };
+
+/// How many random operations a case does with so many ranks.
+using RandomOperations = int (*)(std::size_t ranks);
+
+inline int ten_thousand_operations(std::size_t) {
+  return 10'000;
+}
 
 /// A world starts ranks:
 ///   using Communicator = …;

@@ -10,28 +10,20 @@
 namespace conformance {
 
 using cobre::comm::CommBackend;
-using cobre::comm::TcpBackend;
 
 struct TcpRanks {
-  using Communicator = TcpBackend;
+  using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    return TcpBackend::connect(test::tcp_config(group, rank, size));
+    return cobre::comm::create_communicator(test::tcp_config(group, rank, size));
   }
 };
 
 struct TcpRanksSharingMemory {
-  using Communicator = TcpBackend;
+  using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
     auto config = test::tcp_config(group, rank, size);
     config.shared_memory = true;
-    return TcpBackend::connect(config);
-  }
-};
-
-struct AnyTcpRanks {
-  using Communicator = CommBackend;
-  static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    return cobre::comm::create_communicator(test::tcp_config(group, rank, size));
+    return cobre::comm::create_communicator(config);
   }
 };
 

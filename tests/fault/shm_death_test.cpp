@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <random>
 
+#include "support/memory_group.hpp"
 #include "support/shm_ranks.hpp"
 
 namespace {
@@ -56,6 +58,25 @@ TEST(ShmDeath, BySignalIsNamedWithTheSignalWhileTheOthersSleep) {
 TEST(ShmDeath, ByExitIsNamedWithTheExitCode) {
   expect_everyone_names_the_victim(
       2, 1, [] { _exit(3); }, 20ms, "PeerFailed 1 exit 3");
+}
+
+// More than its control group allows. Where this user cannot make one, the rank sends itself the signal that the kernel
+// would have sent.
+TEST(ShmDeath, ForWantOfMemoryIsNamedAsTheKernelsKill) {
+  constexpr std::size_t allowed = std::size_t{64} << 20;
+  const test::MemoryGroup group(allowed);
+  const auto eat = [&] {
+    while (group.usable() && group.join()) {
+      void* const meal = mmap(nullptr, allowed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (meal == MAP_FAILED) break;
+      std::memset(meal, 1, allowed);
+    }
+    raise(SIGKILL);
+  };
+  expect_everyone_names_the_victim(3, 1, eat, 0ms, "PeerFailed 1 signal 9");
+  if (group.usable()) {
+    EXPECT_EQ(group.killed(), 1);
+  }
 }
 
 // The communicator of one rank ends before those of the others; its process stays until they have noticed.

@@ -197,11 +197,19 @@ TEST_F(Errors, ComeFromMpiWithTheClassThatItMeans) {
   EXPECT_EQ(error.code(), MPI_ERR_COUNT);
 }
 
+TEST_F(Errors, KnowTheClassesOfDeadProcessesWhereTheLibraryHasThem) {
+  for (const ErrorClass kind : {ErrorClass::ProcFailed, ErrorClass::ProcFailedPending, ErrorClass::Revoked}) {
+    const int value = to_mpi(kind);
+    EXPECT_EQ(error_class_from_mpi(value), value == MPI_ERR_UNKNOWN ? ErrorClass::Unknown : kind);
+  }
+  EXPECT_EQ(error_class_from_mpi(-1), ErrorClass::Raw);
+}
+
 TEST_F(Errors, PrintTheirClassByName) {
   std::ostringstream out;
   out << ErrorClass::Success << ' ' << ErrorClass::Root << ' ' << ErrorClass::InStatus << ' ' << ErrorClass::RmaRange
-      << ' ' << ThreadLevel::Serialized << ' ' << SplitType::Shared;
-  EXPECT_EQ(out.str(), "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE Serialized Shared");
+      << ' ' << ErrorClass::ProcFailed << ' ' << ThreadLevel::Serialized << ' ' << SplitType::Shared;
+  EXPECT_EQ(out.str(), "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE ERR_PROC_FAILED Serialized Shared");
 }
 
 TEST_F(Errors, ShareOneRoot) {

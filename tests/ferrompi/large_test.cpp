@@ -122,42 +122,49 @@ TEST_F(Large, BroadcastReachesEveryone) {
       [&] { return world.broadcast_init(data.all(), 1); });
 }
 
-TEST_F(Large, ReductionsCombineEveryElement) {
-  Bytes data(n);
-  const auto fill = [&](int round) { data.fill(0, n, rank, round); };
-  const auto sum = [&](int round) {
-    EXPECT_EQ(data.first_difference(
-                  0, n, [=](std::size_t i) { return static_cast<Byte>(pattern(i, 0, round) + pattern(i, 1, round)); }),
-              n)
-        << "round " << round;
-  };
-  run(
-      fill, sum, [&] { world.allreduce_inplace(data.all(), ReduceOp::Sum); },
+class LargeReductions : public Large {
+ protected:
+  Bytes data{n};
+
+  void fill(int round) { data.fill(0, n, rank, round); }
+  void expect_sum(int round) {
+    const auto sum = [=](std::size_t i) { return static_cast<Byte>(pattern(i, 0, round) + pattern(i, 1, round)); };
+    EXPECT_EQ(data.first_difference(0, n, sum), n) << "round " << round;
+  }
+  void expect_from(int sender, int round) { EXPECT_EQ(data.matches(0, n, sender, round), n) << "round " << round; }
+};
+
+TEST_F(LargeReductions, OverAllRanksCombineEveryElement) {
+  run([&](int round) { fill(round); }, [&](int round) { expect_sum(round); },
+      [&] { world.allreduce_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.iallreduce_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.allreduce_init_inplace(data.all(), ReduceOp::Sum); });
+}
+
+TEST_F(LargeReductions, ByACallableCombineEveryElement) {
   const auto add = [](Byte a, Byte b) { return static_cast<Byte>(a + b); };
-  run(
-      fill, sum, [&] { world.allreduce_inplace(data.all(), add); },
-      [&] { return world.iallreduce_inplace(data.all(), add); },
+  run([&](int round) { fill(round); }, [&](int round) { expect_sum(round); },
+      [&] { world.allreduce_inplace(data.all(), add); }, [&] { return world.iallreduce_inplace(data.all(), add); },
       [&] { return world.allreduce_init_inplace(data.all(), add); });
-  const auto on_rank_one = [&](int round) {
-    if (rank == 1) {
-      sum(round);
-    } else {
-      EXPECT_EQ(data.matches(0, n, 0, round), n);
-    }
-  };
-  run(
-      fill, on_rank_one, [&] { world.scan_inplace(data.all(), ReduceOp::Sum); },
-      [&] { return world.iscan_inplace(data.all(), ReduceOp::Sum); },
-      [&] { return world.scan_init_inplace(data.all(), ReduceOp::Sum); });
-  run(
-      fill, on_rank_one, [&] { world.reduce_inplace(data.all(), ReduceOp::Sum, 1); },
+}
+
+TEST_F(LargeReductions, ToARootCombineEveryElement) {
+  const auto look = [&](int round) { rank == 1 ? expect_sum(round) : expect_from(0, round); };
+  run([&](int round) { fill(round); }, look, [&] { world.reduce_inplace(data.all(), ReduceOp::Sum, 1); },
       [&] { return world.ireduce_inplace(data.all(), ReduceOp::Sum, 1); },
       [&] { return world.reduce_init_inplace(data.all(), ReduceOp::Sum, 1); });
-  const auto below = [&](int round) { EXPECT_EQ(data.matches(0, n, 0, round), n) << "round " << round; };
-  run(
-      fill, below, [&] { world.exscan_inplace(data.all(), ReduceOp::Sum); },
+}
+
+TEST_F(LargeReductions, OverLowerRanksCombineEveryElement) {
+  const auto look = [&](int round) { rank == 1 ? expect_sum(round) : expect_from(0, round); };
+  run([&](int round) { fill(round); }, look, [&] { world.scan_inplace(data.all(), ReduceOp::Sum); },
+      [&] { return world.iscan_inplace(data.all(), ReduceOp::Sum); },
+      [&] { return world.scan_init_inplace(data.all(), ReduceOp::Sum); });
+}
+
+TEST_F(LargeReductions, WithoutTheOwnRankCombineEveryElement) {
+  run([&](int round) { fill(round); }, [&](int round) { expect_from(0, round); },
+      [&] { world.exscan_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.iexscan_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.exscan_init_inplace(data.all(), ReduceOp::Sum); });
 }

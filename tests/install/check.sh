@@ -62,3 +62,8 @@ case $way in
 esac
 "$@" "$program" | tee "$folder/output.txt"
 grep -q consumed "$folder/output.txt"
+# The command comes with the library, and finds it wherever the two are.
+if [ "$package" = cobre-comm ] && [ -x "$prefix/bin/cobre-comm" ]; then
+  "$prefix/bin/cobre-comm" run -n 1 "$program" > "$folder/command.txt"
+  grep -q consumed "$folder/command.txt"
+fi

@@ -62,6 +62,20 @@ TEST(MpiErrors, MissingMemoryIsAllocationFailedWithTheBytes) {
             800U);
 }
 
+TEST(MpiErrors, ADeadProcessIsPeerFailed) {
+  for (const ErrorClass kind : {ErrorClass::ProcFailed, ErrorClass::ProcFailedPending}) {
+    const auto error = caught<PeerFailed>(MpiError("broadcast", kind, "a process died"));
+    EXPECT_EQ(error.rank(), FailedPeer::unknown) << "no communicator was there to ask";
+    EXPECT_NE(std::string(error.what()).find("broadcast on rank 1 of 2: a rank died or left the group"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(MpiErrors, ARevokedCommunicatorIsInvalidCommunicator) {
+  caught<InvalidCommunicator>(MpiError("broadcast", ErrorClass::Revoked, "revoked"));
+}
+
 TEST(MpiErrors, EverythingElseIsCollectiveFailedWithTheCode) {
   for (const ErrorClass kind : {ErrorClass::Other, ErrorClass::Intern, ErrorClass::Type, ErrorClass::Truncate,
                                 ErrorClass::Win, ErrorClass::Raw}) {

@@ -15,6 +15,7 @@ const char* __lsan_default_suppressions() {
   return "leak:libmpi.so\n"
          "leak:libopen-rte.so\n"
          "leak:libopen-pal.so\n"
+         "leak:libmca_common\n"
          "leak:libpmix.so\n"
          "leak:libhwloc.so\n"
          "leak:libevent\n"

@@ -98,6 +98,21 @@ TEST(ShmPaths, OfAllreduceGiveTheSameBitsAtEverySizeAndRankCount) {
   }
 }
 
+// So many ranks that a line for each of them does not fit into the smallest ring.
+TEST(ShmPaths, OfManyRanksWithTinyRingsGiveTheSum) {
+  const auto force = [](ShmConfig& c) {
+    c.tuning = {.one_shot_bytes = 0, .exposed_bytes = 1 << 20, .piece_bytes = {}};
+    c.single_copy = SingleCopy::Off;
+    c.segment_bytes = c.size * (std::size_t{32} << 10);
+  };
+  run_threads(shm_configs(70, force), [&](const ShmBackend& comm) {
+    std::vector<double> values(20);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(comm.rank() * i);
+    comm.allreduce_inplace(values, ReduceOp::Sum);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<double>(69 * 70 / 2 * i));
+  });
+}
+
 // Larger than any buffer of the backend: gathered and folded one by one.
 struct Huge {
   std::array<std::uint64_t, 40'000> words;

@@ -109,13 +109,20 @@ TEST(ShmRegion, OutlivesItsCommunicator) {
 
 TEST(ShmRegion, FreesItsPagesWhenTheLastRankLetsGo) {
   auto ranks = start_ranks(shm_configs(2), [](const ShmBackend& comm) -> std::string {
-    const std::size_t before = proportional_kilobytes();
+    // A share of what is shared: both ranks must be there while either of them looks.
+    const auto kilobytes = [&] {
+      comm.barrier();
+      const std::size_t found = proportional_kilobytes();
+      comm.barrier();
+      return found;
+    };
+    const std::size_t before = kilobytes();
     for (int round = 0; round < 20; ++round) {
       auto region = comm.create_shared_region<double>(1'000'000);
       std::ranges::fill(region.as_partition_span(), 1.0);
       region.fence();
     }
-    return proportional_kilobytes() <= before + 100 ? "freed" : "kept";
+    return kilobytes() <= before + 100 ? "freed" : "kept";
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "freed");
 }

@@ -210,6 +210,50 @@ const Operation operations[] = {
      },
      [](const Communicator& c) { source = c.probe<double>(1, 7).source(); }},
 
+    {"iprobe",
+     [](const Plain& c) {
+       MPI_Status status;
+       int found = 0;
+       checked(MPI_Iprobe(1, 7, c.comm, &found, &status));
+       source = found != 0 ? status.MPI_SOURCE : -1;
+     },
+     [](const Communicator& c) {
+       const auto status = c.iprobe<double>(1, 7);
+       source = status ? status->source() : -1;
+     }},
+    {"mprobe and recv",
+     [](const Plain& c) {
+       MPI_Message message;
+       MPI_Status status;
+       checked(MPI_Mprobe(1, 7, c.comm, &message, &status));
+       checked(MPI_Mrecv(first.data(), len, MPI_DOUBLE, &message, &status));
+       source = status.MPI_SOURCE;
+     },
+     [](const Communicator& c) { source = c.mprobe(1, 7).recv(first).source(); }, probe::Kind::Object},
+    {"gather_inplace",
+     [](const Plain& c) {
+       if (c.rank == 0) {
+         checked(MPI_Gather(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), part_of(c), MPI_DOUBLE, 0, c.comm));
+       } else {
+         checked(MPI_Gather(many.data(), static_cast<int>(blocks), MPI_DOUBLE, nullptr, 0, MPI_DOUBLE, 0, c.comm));
+       }
+     },
+     [](const Communicator& c) { c.gather_inplace(many, 0); }},
+    {"scatter_inplace",
+     [](const Plain& c) {
+       if (c.rank == 0) {
+         checked(MPI_Scatter(many.data(), part_of(c), MPI_DOUBLE, MPI_IN_PLACE, 0, MPI_DOUBLE, 0, c.comm));
+       } else {
+         checked(MPI_Scatter(nullptr, 0, MPI_DOUBLE, many.data(), static_cast<int>(blocks), MPI_DOUBLE, 0, c.comm));
+       }
+     },
+     [](const Communicator& c) { c.scatter_inplace(many, 0); }},
+    {"reduce_scatter_block_inplace",
+     [](const Plain& c) {
+       checked(MPI_Reduce_scatter_block(MPI_IN_PLACE, many.data(), part_of(c), MPI_DOUBLE, MPI_SUM, c.comm));
+     },
+     [](const Communicator& c) { c.reduce_scatter_block_inplace(many, ReduceOp::Sum); }},
+
     {"allreduce of a value",
      [](const Plain& c) {
        double sum;
@@ -217,6 +261,45 @@ const Operation operations[] = {
        result = sum;
      },
      [](const Communicator& c) { result = c.allreduce(value, ReduceOp::Sum); }},
+    {"reduce of a value",
+     [](const Plain& c) {
+       double sum = value;
+       checked(MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, 1, c.comm));
+       result = sum;
+     },
+     [](const Communicator& c) { result = c.reduce(value, ReduceOp::Sum, 1); }},
+    {"scan of a value",
+     [](const Plain& c) {
+       double sum;
+       checked(MPI_Scan(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, c.comm));
+       result = sum;
+     },
+     [](const Communicator& c) { result = c.scan(value, ReduceOp::Sum); }},
+    {"exscan of a value",
+     [](const Plain& c) {
+       double sum = 0;
+       checked(MPI_Exscan(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, c.comm));
+       result = sum;
+     },
+     [](const Communicator& c) { result = c.exscan(value, ReduceOp::Sum); }},
+    {"send of a value", [](const Plain& c) { checked(MPI_Send(&value, 1, MPI_DOUBLE, 1, 7, c.comm)); },
+     [](const Communicator& c) { c.send(value, 1, 7); }},
+    {"recv of a value",
+     [](const Plain& c) {
+       double copy = 0;
+       MPI_Status status;
+       checked(MPI_Recv(&copy, 1, MPI_DOUBLE, 1, 7, c.comm, &status));
+       result = copy;
+     },
+     [](const Communicator& c) { result = c.recv<double>(1, 7); }},
+    {"sendrecv of a value",
+     [](const Plain& c) {
+       double copy = 0;
+       MPI_Status status;
+       checked(MPI_Sendrecv(&value, 1, MPI_DOUBLE, 1, 7, &copy, 1, MPI_DOUBLE, 1, 7, c.comm, &status));
+       result = copy;
+     },
+     [](const Communicator& c) { result = c.sendrecv(value, 1, 7, 1, 7); }},
     {"broadcast of a value",
      [](const Plain& c) {
        double copy = value;
@@ -252,6 +335,45 @@ const Operation operations[] = {
        checked(MPI_Reduce_scatter(many.data(), first.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm));
      },
      [](const Communicator& c) { c.reduce_scatter(many, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
+    {"reduce_scatter_inplace",
+     [](const Plain& c) {
+       checked(MPI_Reduce_scatter(MPI_IN_PLACE, many.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm));
+     },
+     [](const Communicator& c) { c.reduce_scatter_inplace(many, counts, ReduceOp::Sum); }, probe::Kind::Counts},
+    {"gatherv_inplace",
+     [](const Plain& c) {
+       if (c.rank == 0) {
+         checked(MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, 0,
+                             c.comm));
+       } else {
+         checked(MPI_Gatherv(many.data(), static_cast<int>(blocks), MPI_DOUBLE, many.data(), counts.data(),
+                             displs.data(), MPI_DOUBLE, 0, c.comm));
+       }
+     },
+     [](const Communicator& c) { c.gatherv_inplace(many, counts, displs, 0); }, probe::Kind::Counts},
+    {"scatterv_inplace",
+     [](const Plain& c) {
+       if (c.rank == 0) {
+         checked(MPI_Scatterv(many.data(), counts.data(), displs.data(), MPI_DOUBLE, MPI_IN_PLACE, 0, MPI_DOUBLE, 0,
+                              c.comm));
+       } else {
+         checked(MPI_Scatterv(many.data(), counts.data(), displs.data(), MPI_DOUBLE, many.data(),
+                              static_cast<int>(blocks), MPI_DOUBLE, 0, c.comm));
+       }
+     },
+     [](const Communicator& c) { c.scatterv_inplace(many, counts, displs, 0); }, probe::Kind::Counts},
+    {"allgatherv_inplace",
+     [](const Plain& c) {
+       checked(
+           MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, c.comm));
+     },
+     [](const Communicator& c) { c.allgatherv_inplace(many, counts, displs); }, probe::Kind::Counts},
+    {"alltoallv_inplace",
+     [](const Plain& c) {
+       checked(MPI_Alltoallv(MPI_IN_PLACE, counts.data(), displs.data(), MPI_DOUBLE, many.data(), counts.data(),
+                             displs.data(), MPI_DOUBLE, c.comm));
+     },
+     [](const Communicator& c) { c.alltoallv_inplace(many, counts, displs); }, probe::Kind::Counts},
     {"gatherv",
      [](const Plain& c) {
        checked(MPI_Gatherv(first.data(), len, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, 0,

@@ -95,6 +95,8 @@ class AllocationFailed : public CommError {
 
 /// What is known of a rank that died.
 struct FailedPeer {
+  static constexpr std::size_t unknown = static_cast<std::size_t>(-1);  // somebody died, and nobody can say who
+
   std::size_t rank = 0;
   std::optional<std::string> host;
   std::optional<int> pid;

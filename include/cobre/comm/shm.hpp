@@ -56,7 +56,8 @@ enum class SingleCopy : std::uint8_t { Auto, Off };
 /// the number of ranks. Every choice gives the same bits.
 struct ShmTuning {
   std::optional<std::size_t> one_shot_bytes;  // up to here every rank folds everything itself
-  std::optional<std::size_t> exposed_bytes;   // from here on buffers are read where they lie, if possible
+  std::optional<std::size_t> exposed_bytes;   // from here on buffers are read where they lie, if possible; where unset,
+                                              // those of a reduction only where a pointer reaches them
   std::optional<std::size_t> piece_bytes;     // large messages advance by this much
 };
 
@@ -72,6 +73,7 @@ struct ShmConfig {
   SingleCopy single_copy = SingleCopy::Auto;
   bool widen_ptrace = false;  // let every process of this user read this one (PR_SET_PTRACER), where Yama forbids it
   ShmTuning tuning;
+  int witness = -1;  // on rank 0, a UNIX socket whose other end may look on: `cobre-comm run` says what a rank died in
 
   /// COBRE_SHM_NAME, COBRE_SHM_RANK, COBRE_SHM_SIZE and COBRE_COMM_TIMEOUT_SECS.
   [[nodiscard]] static ShmConfig from_environment();

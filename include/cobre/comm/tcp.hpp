@@ -39,7 +39,8 @@ struct TcpConfig {
   std::size_t rank = 0;
   std::size_t size = 1;
   std::string bind_address;  // empty: the one that reaches the coordinator
-  TcpSecret secret;          // required unless every address is loopback
+  TcpSecret secret;          // required unless every address is loopback, or MUNGE stands in
+  bool munge = false;        // MUNGE vouches that all ranks are processes of one user of one cluster
 
   std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come and reach each other
   std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever

@@ -73,11 +73,13 @@ struct Gather : BlockOperation {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
-    const bool at_root = group.rank == root;
-    if (at_root) checks.divisible(elements.size());
-    const auto count = at_root ? elements.size() / static_cast<std::size_t>(group.size) : elements.size();
-    const void* send = at_root ? MPI_IN_PLACE : elements.data();
-    return launch<Gather>(form, Args{send, elements.data(), count, datatype_of<element_t<B>>(), root, group});
+    const auto type = datatype_of<element_t<B>>();
+    if (group.rank != root) {
+      return launch<Gather>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
+    }
+    checks.divisible(elements.size());
+    const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    return launch<Gather>(form, Args{MPI_IN_PLACE, elements.data(), count, type, root, group});
   }
 
   /// The root gets the values of all ranks, the others an empty vector.
@@ -170,11 +172,13 @@ struct Scatter : BlockOperation {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
-    const bool at_root = group.rank == root;
-    if (at_root) checks.divisible(elements.size());
-    const auto count = at_root ? elements.size() / static_cast<std::size_t>(group.size) : elements.size();
-    void* recv = at_root ? MPI_IN_PLACE : elements.data();
-    return launch<Scatter>(form, Args{elements.data(), recv, count, datatype_of<element_t<B>>(), root, group});
+    const auto type = datatype_of<element_t<B>>();
+    if (group.rank != root) {
+      return launch<Scatter>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
+    }
+    checks.divisible(elements.size());
+    const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    return launch<Scatter>(form, Args{elements.data(), MPI_IN_PLACE, count, type, root, group});
   }
 };
 

@@ -34,11 +34,11 @@ struct Broadcast : CollectiveTraits {
 
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, B&& buffer, int root) {
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
-    return launch<Broadcast>(form,
-                             Args{elements.data(), elements.size(), datatype_of<element_t<B>>(), root, group.native});
+    return launch<Broadcast>(form, Args{elements.data(), elements.size(), datatype_of<element_t<B>>(), root, comm});
   }
 
   /// Gives every rank the root's value.

@@ -1,10 +1,10 @@
 // reduce, allreduce, scan, exscan: element by element over the ranks.
 #pragma once
 
+#include <ferrompi/detail/aside.hpp>
 #include <ferrompi/detail/reduce.hpp>
 
 #include <algorithm>
-#include <memory>
 
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
@@ -37,8 +37,8 @@ struct Reduce : ElementwiseReduction<Reduce> {
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
-    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.root,
-                    args.group.native, tail...);
+    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.root, args.comm,
+                    tail...);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>
@@ -52,7 +52,7 @@ struct Reduce : ElementwiseReduction<Reduce> {
       checks.equal(from.size(), to.size());
       checks.apart(from, to);
     }
-    return reduce<Reduce, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), root, group},
+    return reduce<Reduce, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), root, group.native},
                                         std::forward<O>(op));
   }
 
@@ -64,13 +64,13 @@ struct Reduce : ElementwiseReduction<Reduce> {
     checks.root(root);
     if constexpr (is_blocking<Form> && reduces_in_place_wrongly) {
       if (group.rank == root && root != 0) {
-        const auto copy = std::make_unique_for_overwrite<element_t<B>[]>(elements.size());
-        std::copy(elements.begin(), elements.end(), copy.get());
-        return run(form, group, std::span(copy.get(), elements.size()), elements, std::forward<O>(op), root);
+        const Aside<element_t<B>> copy(elements.size());
+        std::ranges::copy(elements, copy.data());
+        return run(form, group, std::span(copy.data(), elements.size()), elements, std::forward<O>(op), root);
       }
     }
     const void* send = group.rank == root ? MPI_IN_PLACE : elements.data();
-    return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, group},
+    return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, group.native},
                                         std::forward<O>(op));
   }
 

@@ -17,8 +17,8 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
 
   // With a function of ours the library may combine all blocks in one call, whose count is an int.
   static constexpr bool counts_are_large(const Args& args) {
-    if (!args.native) return exceeds_int(args.count * static_cast<std::size_t>(args.group.size));
-    return blocks_exceed_int(args.count, args.group.size);
+    if (!args.native) return exceeds_int(args.count * static_cast<std::size_t>(args.size));
+    return blocks_exceed_int(args.count, args.size);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>
@@ -29,8 +29,8 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
     const Checks checks(form.operation, group);
     checks.blocks(from.size(), to.size());
     checks.apart(from, to);
-    return reduce<ReduceScatterBlock, element_t<S>>(form, checks, {from.data(), to.data(), to.size(), 0, group},
-                                                    std::forward<O>(op));
+    return reduce<ReduceScatterBlock, element_t<S>>(
+        form, checks, {from.data(), to.data(), to.size(), 0, group.native, group.size}, std::forward<O>(op));
   }
 
   /// The buffer holds all blocks before, and this rank's block at its start after; the rest is unspecified.
@@ -40,8 +40,8 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
     const Checks checks(form.operation, group);
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return reduce<ReduceScatterBlock, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), count, 0, group},
-                                                    std::forward<O>(op));
+    return reduce<ReduceScatterBlock, element_t<B>>(
+        form, checks, {MPI_IN_PLACE, elements.data(), count, 0, group.native, group.size}, std::forward<O>(op));
   }
 };
 
@@ -55,8 +55,7 @@ struct ReduceScatter : CollectiveTraits {
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
-    return function(args.send, args.recv, args.layout.counts_as<Count>(), args.type, args.op, args.group.native,
-                    tail...);
+    return function(args.send, args.recv, args.layout.counts_as<Count>(), args.type, args.op, args.comm, tail...);
   }
   static bool counts_are_large(const Args& args) { return args.layout.wide(); }
   static constexpr bool is_one_unit(const Args&) { return false; }
@@ -74,7 +73,7 @@ struct ReduceScatter : CollectiveTraits {
       check_own_count(form.operation, group, integers_of(counts), to.size());
       checks.apart(from, to);
     }
-    return scatter<element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, group}, counts,
+    return scatter<element_t<S>>(form, checks, group, {from.data(), to.data(), from.size(), 0, group.native}, counts,
                                  std::forward<O>(op));
   }
 
@@ -87,12 +86,13 @@ struct ReduceScatter : CollectiveTraits {
     if constexpr (scatters_in_place_wrongly) {
       // Every rank knows all counts, so every rank decides alike.
       if (parts_overlap_front(integers_of(counts)) && !needs_whole<element_t<B>, O>(elements.size())) {
-        return scatter_aside<element_t<B>>(form, checks, {elements.data(), elements.data(), elements.size(), 0, group},
-                                           counts, std::forward<O>(op));
+        return scatter_aside<element_t<B>>(form, checks, group,
+                                           {elements.data(), elements.data(), elements.size(), 0, group.native}, counts,
+                                           std::forward<O>(op));
       }
     }
-    return scatter<element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group}, counts,
-                                 std::forward<O>(op));
+    return scatter<element_t<B>>(form, checks, group, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group.native},
+                                 counts, std::forward<O>(op));
   }
 
  private:
@@ -115,29 +115,32 @@ struct ReduceScatter : CollectiveTraits {
 
   // In place for the caller, but not for MPI: the part is received elsewhere and copied to the front at the end.
   template <class T, class Form, class C, class O>
-  static auto scatter_aside(Form& form, const Checks& checks, ReduceArgs args, const C& counts, O&& op) {
-    const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(args.group.rank)));
-    const std::shared_ptr<T[]> aside = std::make_shared_for_overwrite<T[]>(own);
-    auto to_front = [aside, own, front = static_cast<T*>(args.recv)] { std::copy_n(aside.get(), own, front); };
-    args.recv = aside.get();
+  static auto scatter_aside(Form& form, const Checks& checks, const Group& group, ReduceArgs args, const C& counts,
+                            O&& op) {
+    const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(group.rank)));
+    auto* const front = static_cast<T*>(args.recv);
     if constexpr (is_blocking<Form>) {
-      scatter<T>(form, checks, args, counts, std::forward<O>(op));
-      to_front();
+      const Aside<T> aside(own);
+      args.recv = aside.data();
+      scatter<T>(form, checks, group, args, counts, std::forward<O>(op));
+      std::copy_n(aside.data(), own, front);
     } else {
-      ensure(form.hold).finish = std::move(to_front);
-      return scatter<T>(form, checks, args, counts, std::forward<O>(op));
+      const std::shared_ptr<T[]> aside = std::make_shared_for_overwrite<T[]>(own);
+      args.recv = aside.get();
+      ensure(form.hold).finish = [aside, own, front] { std::copy_n(aside.get(), own, front); };
+      return scatter<T>(form, checks, group, args, counts, std::forward<O>(op));
     }
   }
 
   // `args.count` is the length of the whole vector.
   template <class T, class Form, class C, class O>
-  FERROMPI_INLINE static auto scatter(Form& form, const Checks& checks, const ReduceArgs& args, const C& counts,
-                                      O&& op) {
+  FERROMPI_INLINE static auto scatter(Form& form, const Checks& checks, const Group& group, const ReduceArgs& args,
+                                      const C& counts, O&& op) {
     if (needs_whole<T, O>(args.count)) [[unlikely]] {
-      return scatter_large<T>(form, checks, args, integers_of(counts), std::forward<O>(op));
+      return scatter_large<T>(form, checks, group, args, integers_of(counts), std::forward<O>(op));
     }
     // Displacements are not part of this operation: the counts stand in for them.
-    return with_layout(form, args.group, counts, counts, [&](const Layout& layout) {
+    return with_layout(form, group, counts, counts, [&](const Layout& layout) {
       Args full{args, layout};
       return reduce<ReduceScatter, T>(form, checks, full, std::forward<O>(op));
     });
@@ -145,9 +148,9 @@ struct ReduceScatter : CollectiveTraits {
 
   // The whole vector everywhere, of which each rank keeps its part: more traffic, any length.
   template <class T, class Form, class O>
-  [[gnu::cold, gnu::noinline]] static auto scatter_large(Form& form, const Checks& checks, ReduceArgs args,
-                                                         const Integers& counts, O&& op) {
-    const auto rank = static_cast<std::size_t>(args.group.rank);
+  [[gnu::cold, gnu::noinline]] static auto scatter_large(Form& form, const Checks& checks, const Group& group,
+                                                         ReduceArgs args, const Integers& counts, O&& op) {
+    const auto rank = static_cast<std::size_t>(group.rank);
     std::int64_t before = 0;
     for (std::size_t r = 0; r < rank; ++r) before += at(counts, r);
     auto* const result = static_cast<T*>(args.recv);

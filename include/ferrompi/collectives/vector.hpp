@@ -233,14 +233,20 @@ struct Allgatherv : VectorOperation {
   FERROMPI_INLINE static auto gather(Form& form, const Group& group, void* single, std::size_t count,
                                      std::span<T> whole, const C& counts, const D& displs) {
     if constexpr (ignores_a_single_displacement) {
-      if (group.size == 1) {
-        static constexpr std::array<integer_t<D>, 1> front{};
-        const bool moves = at(integers_of(counts), 0) != 0;
-        const auto place = moves ? static_cast<std::size_t>(at(integers_of(displs), 0)) : 0;
-        return gather_at(form, group, single, count, whole.subspan(place), counts, front);
+      if (group.size == 1) [[unlikely]] {
+        return gather_alone(form, group, single, count, whole, counts, displs);
       }
     }
     return gather_at(form, group, single, count, whole, counts, displs);
+  }
+
+  template <class Form, class T, class C, class D>
+  [[gnu::cold, gnu::noinline]] static auto gather_alone(Form& form, const Group& group, void* single, std::size_t count,
+                                                        std::span<T> whole, const C& counts, const D& displs) {
+    static constexpr std::array<integer_t<D>, 1> front{};
+    const bool moves = at(integers_of(counts), 0) != 0;
+    const auto place = moves ? static_cast<std::size_t>(at(integers_of(displs), 0)) : 0;
+    return gather_at(form, group, single, count, whole.subspan(place), counts, front);
   }
 
   template <class Form, class T, class C, class D>

@@ -31,9 +31,9 @@ namespace ferrompi::detail {
   return count > INT_MAX;
 }
 
-/// Whether `size` blocks of `count` elements stay below what an int counts. Libraries without 64-bit counts multiply
-/// the two in int here and there. The first comparison folds for lengths that are known at compile time; no machine
-/// has enough ranks to make it wrong.
+/// Whether `size` blocks of `count` elements are more than an int counts. Libraries without 64-bit counts multiply the
+/// two in int here and there. The first comparison folds for lengths that are known at compile time; it is right up to
+/// 65538 ranks, and beyond that short blocks go the way that they go in every other program.
 [[nodiscard]] constexpr bool blocks_exceed_int(std::size_t count, int size) noexcept {
   if (has_large_counts) return exceeds_int(count);
   return count > 0x7fff && exceeds_int(count * static_cast<std::size_t>(size));
@@ -110,10 +110,6 @@ struct Persistent {
 
 template <class Form>
 inline constexpr bool is_blocking = std::is_same_v<std::remove_cvref_t<Form>, Blocking>;
-template <class Form>
-inline constexpr bool is_nonblocking = std::is_same_v<std::remove_cvref_t<Form>, Nonblocking>;
-template <class Form>
-inline constexpr bool is_persistent = std::is_same_v<std::remove_cvref_t<Form>, Persistent>;
 
 template <class Op, class Form, class... Tail>
 [[gnu::cold, gnu::noinline]] auto launch_shrunk(Form& form, typename Op::Args args, Tail... tail) {
@@ -129,6 +125,9 @@ template <class Op, class Form, class... Tail>
 }
 
 /// Runs the operation in the given form. `tail` is for blocking calls that return a status.
+///
+/// Operations read the communicator before they look at their buffers: compilers keep the order of loads whose results
+/// are used on both sides of the branch below, and the first argument of MPI goes where the communicator's address was.
 template <class Op, class Form, class... Tail>
 FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
   if (Op::must_shrink(args)) [[unlikely]] {

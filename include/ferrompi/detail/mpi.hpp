@@ -44,6 +44,16 @@ inline constexpr bool has_large_counts = MPI_VERSION >= 4;
 /// Stands for a function that this library does not have.
 struct Absent {};
 
+/// Stands for an error class that this library does not have: none is negative.
+inline constexpr int no_such_class = -1;
+
+// Whether the library can go on when a process has died, and say which: MPI_ERR_PROC_FAILED and its kin are extensions.
+#if defined(MPIX_ERR_PROC_FAILED)
+#define FERROMPI_FAILURE_CLASS(name) (MPIX_ERR_##name)
+#else
+#define FERROMPI_FAILURE_CLASS(name) (::ferrompi::detail::no_such_class)
+#endif
+
 // Open MPI answers an empty value with MPI_ERR_INFO_VALUE.
 #if defined(OPEN_MPI)
 inline constexpr bool info_values_may_be_empty = false;
@@ -68,7 +78,8 @@ inline constexpr bool info_values_may_be_empty = true;
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 #define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr auto persistent = &MPIX_##Name##_init
 #else
-#define FERROMPI_PERSISTENT_COLLECTIVE(Name) static constexpr ::ferrompi::detail::Absent persistent
+#define FERROMPI_PERSISTENT_COLLECTIVE(Name) \
+  static constexpr ::ferrompi::detail::Absent persistent {}
 #endif
 #define FERROMPI_LARGE_COLLECTIVE(Name, name) \
   static constexpr ::ferrompi::detail::Absent blocking_large{}, nonblocking_large{}, persistent_large {}

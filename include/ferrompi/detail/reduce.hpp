@@ -13,7 +13,8 @@ struct ReduceArgs {
   void* recv;
   std::size_t count;
   int root;
-  Group group;
+  MPI_Comm comm;
+  int size = 0;  // of the communicator, where the operation asks: what nobody asks for is not even read
   // Filled in by `reduce`:
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
@@ -23,7 +24,7 @@ struct ReduceArgs {
 inline namespace FERROMPI_VARIANT {
 
 /// The arguments of a reduction whose operation is a callable: the reduction becomes part of the datatype.
-inline void attach(ReduceArgs& args, const Reduction& reduction, bool large) {
+inline void reduce_by(ReduceArgs& args, const Reduction& reduction, bool large) {
   args.type = reduction.type();
   args.op = reduction.op();
   if (large) args.count = 1;
@@ -52,13 +53,13 @@ auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commute
   const auto unit = large ? args.count : 1;
   if constexpr (is_blocking<Form>) {
     CallableReduction<T, F&> reduction(whole_element_type<T>(), unit, commutes, function);
-    attach(args, reduction, large);
+    reduce_by(args, reduction, large);
     form.template issue<Op>(args);
     reduction.rethrow();
   } else {
     using Reduction = CallableReduction<T, std::decay_t<F>>;
     auto reduction = std::make_unique<Reduction>(whole_element_type<T>(), unit, commutes, std::forward<F>(function));
-    attach(args, *reduction, large);
+    reduce_by(args, *reduction, large);
     ensure(form.hold).reduction = std::move(reduction);
     return form.template issue<Op>(args);
   }
@@ -88,15 +89,14 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
 /// An element-by-element reduction: `Self` adds the MPI functions.
 template <class Self>
 struct ElementwiseReduction : CollectiveTraits {
-  static constexpr bool leaves_first_rank_alone = false;
   using Args = ReduceArgs;
+  static constexpr bool leaves_first_rank_alone = false;
   static constexpr unsigned buffers = 0b11;
   static constexpr std::size_t one_buffer_arity = 2;
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
-    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.group.native,
-                    tail...);
+    return function(args.send, args.recv, static_cast<Count>(args.count), args.type, args.op, args.comm, tail...);
   }
   static constexpr bool counts_are_large(const Args& args) { return exceeds_int(args.count); }
   static constexpr bool must_shrink(const Args& args) {
@@ -106,27 +106,29 @@ struct ElementwiseReduction : CollectiveTraits {
   static constexpr bool is_one_unit(const Args& args) { return Self::counts_are_large(args); }
   static void shrink(Args& args, Hold& hold) {
     hold.reduction = std::make_unique<LargeReduction>(args.type, args.count, args.op);
-    attach(args, *hold.reduction, true);
+    reduce_by(args, *hold.reduction, true);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op) {
     static_assert(lengths_may_agree<S, R>, "send and recv must have the same length");
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
     checks.equal(from.size(), to.size());
     checks.apart(from, to);
-    return reduce<Self, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, group},
+    return reduce<Self, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), 0, comm},
                                       std::forward<O>(op));
   }
 
   template <class Form, BufferLike B, class O>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
-    return reduce<Self, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group},
+    return reduce<Self, element_t<B>>(form, checks, {MPI_IN_PLACE, elements.data(), elements.size(), 0, comm},
                                       std::forward<O>(op));
   }
 
@@ -141,8 +143,12 @@ struct ElementwiseReduction : CollectiveTraits {
   /// One value in, one value out.
   template <Value T, class O>
   FERROMPI_INLINE static T run(const Blocking& form, const Group& group, const T& value, O&& op) {
-    T result;  // MPI writes it, but for a rank that nothing comes before
-    if constexpr (Self::leaves_first_rank_alone) result = T{};
+    T result;  // MPI writes it, but for members that do not travel, and on a rank that nothing comes before
+    if constexpr (Self::leaves_first_rank_alone) {
+      result = T{};
+    } else if constexpr (!has_predefined_type(cobre::comm::element_type_v<T>)) {
+      result = value;
+    }
     run(form, group, std::span<const T, 1>(&value, 1), std::span<T, 1>(&result, 1), std::forward<O>(op));
     return result;
   }

@@ -31,7 +31,7 @@ class Rabenseifner {
         place_(transport.rank() - block_.first) {}
 
   void reduce(const Range& all) {
-    // Also where nothing is left to halve there is a fold of a whole half to come.
+    // Nothing longer ever arrives to be folded: only blocks of several ranks, whose share is a half at most, receive.
     other_ = scratch_.memory(reduction_.bytes(half_of(all, false).count));
     reduce_in_block(all);
     take_from_the_right();

@@ -11,9 +11,9 @@ namespace cobre::comm::algorithms {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
-constexpr std::size_t largest_piece = 1024 * kibibyte;
+constexpr std::size_t largest_piece = kibibyte * kibibyte;
 constexpr std::size_t smallest_piece = 16 * kibibyte;
-constexpr std::size_t scratch_bytes = 8 * 1024 * kibibyte;  // of one reduction, whose pieces come from all other ranks
+constexpr std::size_t scratch_bytes = 8 * kibibyte * kibibyte;  // of one operation
 
 /// The model. A message takes message + byte * length; a rank that sends several in a row is held up by each for about
 /// half of what the message takes to arrive, and by its bytes.
@@ -40,15 +40,17 @@ double pieces_of(double bytes, double piece) {
   return std::max(1.0, std::ceil(bytes / piece));
 }
 
-double cost_of_doubling(const Model& model, std::size_t ranks) {
+double cost_of_doubling(const Model& model, std::size_t ranks, double piece) {
   const Subtree first = subtree_of(0, ranks);
   const Subtree second = right_of(first, ranks);
-  const double one_step = model.step(model.bytes) + model.folding(model.bytes);
+  const double one_step =
+      pieces_of(model.bytes, piece) * model.costs.message + model.costs.byte * model.bytes + model.folding(model.bytes);
   const double of_first = log2_of(first.size) * one_step;
   if (!second.exists()) return of_first;
-  const double of_second = log2_of(second.size) * one_step +
-                           model.in_a_row(static_cast<double>(first.size / second.size), model.bytes) +
-                           model.costs.message / 2;
+  const double of_second =
+      log2_of(second.size) * one_step +
+      model.in_a_row(static_cast<double>(first.size) / static_cast<double>(second.size), model.bytes) +
+      model.costs.message / 2;
   return std::max(of_first, of_second) + model.folding(model.bytes) + model.step(model.bytes);
 }
 
@@ -113,7 +115,7 @@ double cost(AllreduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, 
   const Model model{static_cast<double>(ranks), static_cast<double>(bytes), tuning.costs};
   const auto piece = static_cast<double>(reduction_piece_bytes(ranks, tuning));
   switch (algorithm) {
-    case AllreduceAlgorithm::RecursiveDoubling: return cost_of_doubling(model, ranks);
+    case AllreduceAlgorithm::RecursiveDoubling: return cost_of_doubling(model, ranks, piece);
     case AllreduceAlgorithm::GatherAndFold:
       return log2_up(ranks) * model.costs.message + (model.ranks - 1) * model.bytes * model.costs.byte +
              model.folding((model.ranks - 1) * model.bytes);
@@ -177,6 +179,7 @@ AllreduceAlgorithm choose_allreduce(std::size_t ranks, std::size_t bytes, bool e
 AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.allgatherv) return *tuning.allgatherv;
   using enum AllgathervAlgorithm;
+  if (bytes > scratch_bytes) return Ring;  // Bruck holds everything in scratch memory
   return cheapest(std::array{Ring, Bruck}, ranks, bytes, tuning);
 }
 

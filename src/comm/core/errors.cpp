@@ -10,6 +10,7 @@ namespace cobre::comm {
 namespace {
 
 std::string describe(const FailedPeer& peer) {
+  if (peer.rank == FailedPeer::unknown) return "a rank died or left the group";
   std::string who = fmt::format("rank {}", peer.rank);
   if (peer.host && peer.pid) {
     who += fmt::format(" (host {}, process {})", *peer.host, *peer.pid);

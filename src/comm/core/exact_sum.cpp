@@ -16,6 +16,8 @@ constexpr int mantissa_bits = 53;
 // An addition puts at most 53 bits into a limb, and one between two carries holds 32 already.
 constexpr std::size_t additions_between_carries = 1000;
 
+constexpr std::size_t most_of_few = 16;  // parts that a handful of numbers may leave
+
 constexpr std::uint64_t exponent_mask = 0x7ff;
 constexpr std::uint64_t fraction_mask = (std::uint64_t{1} << 52) - 1;
 

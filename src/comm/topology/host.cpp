@@ -1,10 +1,14 @@
 #include "comm/topology/host.hpp"
 
 #include <cobre/comm/base/slurm.hpp>
+#include <cobre/comm/detail/operation.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
+#include <string>
 
 namespace cobre::comm::topology {
 
@@ -12,6 +16,18 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   return name.data();
+}
+
+std::uint64_t host_identity() {
+  std::string text = host_name();
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  if (std::getline(in, boot)) text += '\n' + boot;
+  struct stat network {};  // one kernel may carry several hosts, which have networks or names of their own
+  if (stat("/proc/self/ns/net", &network) == 0) text += '\n' + std::to_string(network.st_ino);
+  std::uint64_t hash = detail::mix(text.size());
+  for (const char c : text) hash = detail::mix(hash ^ static_cast<unsigned char>(c));
+  return hash;
 }
 
 std::optional<SlurmJobInfo> slurm_job() {

@@ -182,6 +182,22 @@ template <std::integral N>
   return detail::number<std::uint64_t>({"SLURM_MEM_PER_CPU"});
 }
 
+/// Bytes that the job may use on this node: what was asked for the node, otherwise for each CPU times the CPUs that it
+/// holds here. No value where it may use all there is, or nothing was said.
+[[nodiscard]] inline std::optional<std::uint64_t> memory_on_node_bytes() noexcept {
+  constexpr std::uint64_t most = UINT64_MAX >> 20;  // megabytes, as Slurm counts them: 2^20 bytes
+  if (const auto node = memory_per_node_mb()) {
+    return *node > 0 && *node <= most ? std::optional(*node << 20) : std::nullopt;
+  }
+  const auto each = memory_per_cpu_mb();
+  const auto cpus = cpus_on_node();
+  std::uint64_t megabytes = 0;
+  if (!each || !cpus || *each == 0 || __builtin_mul_overflow(*each, static_cast<std::uint64_t>(*cpus), &megabytes)) {
+    return std::nullopt;
+  }
+  return megabytes <= most ? std::optional(megabytes << 20) : std::nullopt;
+}
+
 /// The name by which Slurm knows this node.
 [[nodiscard]] inline std::optional<std::string> node_name() {
   return detail::string({"SLURM_NODENAME", "SLURMD_NODENAME"});

@@ -10,22 +10,20 @@
 #include <cobre/comm/detail/arguments.hpp>
 #include <cobre/comm/detail/calls.hpp>
 #include <cobre/comm/detail/composed.hpp>
-#include <cobre/comm/detail/moving.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
-#include <cobre/comm/detail/reducing.hpp>
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace cobre::comm::detail {
 
 template <class Backend>
-class Collectives : public ComposedOperations<Backend>,
-                    public MovingOperations<Backend>,
-                    public ReducingOperations<Backend> {
+class Collectives : public ComposedOperations<Backend> {
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
+
  public:
   /// Collective. Returns once every rank has entered.
   void barrier() const { conduct(OperationRecord{.operation = Operation::Barrier}, BarrierCall{}); }
@@ -120,11 +118,6 @@ class Collectives : public ComposedOperations<Backend>,
   Collectives& operator=(Collectives&&) = default;
 
  private:
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
-
   template <class T, std::size_t N>
   void broadcast_elements(std::span<T, N> elements, std::size_t root) const {
     const OperationRecord record{.operation = Operation::Broadcast,

@@ -5,6 +5,7 @@
 #include <cobre/comm/base/gathered.hpp>
 #include <cobre/comm/detail/arguments.hpp>
 #include <cobre/comm/detail/exact_sum.hpp>
+#include <cobre/comm/detail/moving.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <exception>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace cobre::comm::detail {
@@ -26,7 +26,11 @@ concept ResizableBuffer = Contiguous<B> && requires(B& buffer, std::size_t count
 };
 
 template <class Backend>
-class ComposedOperations {
+class ComposedOperations : public MovingOperations<Backend> {
+ protected:
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
+
  public:
   /// Collective. Every rank's range, joined in the order of the ranks, where no rank knows the other lengths: works
   /// them out with one more exchange.
@@ -82,21 +86,9 @@ class ComposedOperations {
     return reproducible_sum(std::span<const T, 1>(&local, 1));
   }
 
- protected:
-  ~ComposedOperations() = default;
-  ComposedOperations() = default;
-  ComposedOperations(ComposedOperations&&) = default;
-  ComposedOperations& operator=(ComposedOperations&&) = default;
-
  private:
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
-
   // What one rank shows first: numbers that add up to its sum, as there nearly always are. They fit into the smallest
-  // messages of every backend, so a sum of one value a rank costs what any exchange of one value costs.
+  // messages of every backend, so a sum of one value a rank is one small exchange.
   struct Summary {
     std::array<double, 3> parts{};
     double complete = 1.0;

@@ -63,7 +63,6 @@ class ExactSum {
 
 /// The same for a handful of numbers, which is faster than clearing a long accumulator. Nothing where they are too
 /// many, or too large: then the accumulator knows.
-inline constexpr std::size_t most_of_few = 16;
 [[nodiscard]] std::optional<double> sum_of_few(std::span<const double> values) noexcept;
 
 }  // namespace cobre::comm::detail

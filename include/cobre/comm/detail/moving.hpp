@@ -6,20 +6,24 @@
 #include <cobre/comm/base/buffer.hpp>
 #include <cobre/comm/base/gathered.hpp>
 #include <cobre/comm/detail/arguments.hpp>
+#include <cobre/comm/detail/reducing.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cobre::comm::detail {
 
 template <class Backend>
-class MovingOperations {
+class MovingOperations : public ReducingOperations<Backend> {
   using Sizes = std::span<const std::size_t>;
+
+ protected:
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
 
  public:
   /// Collective. Every rank's `send`, in the order of the ranks, in `recv` on the root. All are equally long.
@@ -115,8 +119,7 @@ class MovingOperations {
     require_same_elements(in, out);
     check_root(where, root);
     if (where.rank == root) {
-      check_written_segments(where, {"recv", "counts", "displs"}, out.size(), counts, displs);
-      check_own_count(where, "send", in.size(), "counts", counts);
+      check_gathered_segments(where, in.size(), out.size(), counts, displs);
       check_apart(where, in, out);
     }
     gather_elements(Operation::Gatherv, in, out, where.rank == root ? Parts(counts, displs) : Parts(), root);
@@ -198,18 +201,7 @@ class MovingOperations {
     return result;
   }
 
- protected:
-  ~MovingOperations() = default;
-  MovingOperations() = default;
-  MovingOperations(MovingOperations&&) = default;
-  MovingOperations& operator=(MovingOperations&&) = default;
-
  private:
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
-
   [[nodiscard]] static std::vector<std::size_t> packed(Sizes counts) {
     std::vector<std::size_t> displs(counts.size());
     std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), std::size_t{0});

@@ -10,7 +10,7 @@
 
 namespace cobre::comm {
 
-/// Whether an allreduce may be summed as the MPI library likes, or must give the canonical bits.
+/// Whether a reduction may be summed as the MPI library likes, or must give the canonical bits.
 enum class Reproducible : std::uint8_t { Default, Yes };
 
 namespace detail {
@@ -61,6 +61,19 @@ inline constexpr Operation last_operation = Operation::ReduceScatterBlock;
 /// Whether a length is known only to the two ranks between which it travels, so that no record can hold it.
 [[nodiscard]] constexpr bool has_pairwise_lengths(Operation operation) noexcept {
   return operation == Operation::Gatherv || operation == Operation::Scatterv || operation == Operation::Alltoallv;
+}
+
+/// Whether data goes from one rank or to one rank alone, so that some ranks need not hear from anyone.
+[[nodiscard]] constexpr bool is_rooted(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::Broadcast:
+    case Operation::Gather:
+    case Operation::Gatherv:
+    case Operation::Scatter:
+    case Operation::Scatterv:
+    case Operation::Reduce: return true;
+    default: return false;
+  }
 }
 
 // What stands in a record where a ReduceOp would stand.

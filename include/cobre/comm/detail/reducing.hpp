@@ -4,16 +4,20 @@
 
 #include <cobre/comm/base/buffer.hpp>
 #include <cobre/comm/detail/arguments.hpp>
+#include <cobre/comm/detail/operation_base.hpp>
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <utility>
 
 namespace cobre::comm::detail {
 
 template <class Backend>
-class ReducingOperations {
+class ReducingOperations : public OperationBase<Backend> {
+ protected:
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
+
  public:
   /// Collective. Element by element, combines `send` over all ranks into `recv` on the root; elsewhere `recv` is not
   /// looked at and may be empty.
@@ -82,17 +86,7 @@ class ReducingOperations {
         self(), where, op, record_of(Operation::ReduceScatterBlock, out.size(), reproducible), call);
   }
 
- protected:
-  ~ReducingOperations() = default;
-  ReducingOperations() = default;
-  ReducingOperations(ReducingOperations&&) = default;
-  ReducingOperations& operator=(ReducingOperations&&) = default;
-
  private:
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
   [[nodiscard]] static OperationRecord record_of(Operation operation, std::size_t count,
                                                  Reproducible reproducible) noexcept {
     return {.operation = operation, .reproducible = static_cast<std::uint8_t>(reproducible), .count = count};

@@ -1,8 +1,10 @@
 #include <cobre/comm/local.hpp>
 
+#include <array>
 #include <cstdlib>
 
 #include "comm/topology/host.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm {
 namespace {
@@ -26,8 +28,12 @@ std::unique_ptr<LocalCommunicator> LocalBackend::split_local() const {
 }
 
 const ExecutionTopology& LocalBackend::topology() const {
-  static const ExecutionTopology topology{
-      BackendKind::Local, 1, {HostInfo{topology::host_name(), {0}}}, std::nullopt, topology::slurm_job()};
+  static const ExecutionTopology topology{BackendKind::Local,
+                                          1,
+                                          {HostInfo{topology::host_name(), {0}}},
+                                          std::nullopt,
+                                          topology::slurm_job(),
+                                          topology::placements_of(std::array{topology::placement_here()})};
   return topology;
 }
 

@@ -1,12 +1,17 @@
 #include <cobre/comm/mpi.hpp>
 #include <ferrompi/topology.hpp>
 
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm {
 namespace {
@@ -42,14 +47,29 @@ std::string short_library_version(const std::string& full) {
   return "MPICH " + (version == std::string::npos ? "" : line.substr(version));
 }
 
+std::vector<topology::PlacementRecord> exchange_placements(const ferrompi::Communicator& world) {
+  using Words = std::array<std::uint64_t, sizeof(topology::PlacementRecord) / sizeof(std::uint64_t)>;
+  const auto mine = std::bit_cast<Words>(topology::placement_here());
+  std::vector<topology::PlacementRecord> records(static_cast<std::size_t>(world.size()));
+  std::vector<std::uint64_t> words(mine.size() * records.size());
+  world.allgather(mine, words);
+  std::memcpy(static_cast<void*>(records.data()), words.data(), words.size() * sizeof(std::uint64_t));
+  return records;
+}
+
 ExecutionTopology topology_of(const ferrompi::Communicator& world) {
   const auto found = world.topology();
   ExecutionTopology topology;
   topology.backend = BackendKind::Mpi;
   topology.world_size = static_cast<std::size_t>(world.size());
+  std::vector<std::string> names(topology.world_size);
   for (const auto& host : found.hosts()) {
-    topology.hosts.push_back({host.hostname, {host.ranks.begin(), host.ranks.end()}});
+    for (const int rank : host.ranks) names[static_cast<std::size_t>(rank)] = host.hostname;
   }
+  const auto records = exchange_placements(world);
+  topology.hosts = topology::hosts_of(names, records);
+  topology.placements = topology::placements_of(records);
+  if (world.rank() == 0) topology::warn_of_spanning(topology);
   topology.mpi = {short_library_version(found.library_version()), found.standard_version(),
                   to_string(found.thread_level())};
   if (const auto& job = found.slurm()) {

@@ -5,10 +5,18 @@
 namespace cobre::comm::mpi {
 namespace {
 
+// MPI says that somebody died. Asking it who is an extension that the libraries of today lack, or that ends the job.
+FailedPeer somebody() {
+  FailedPeer peer;
+  peer.rank = FailedPeer::unknown;
+  return peer;
+}
+
 [[noreturn]] void throw_by_class(const CallFacts& facts, const ferrompi::MpiError& error) {
   using ferrompi::ErrorClass;
   switch (error.error_class()) {
-    case ErrorClass::Comm: std::throw_with_nested(InvalidCommunicator(facts.where, error.what()));
+    case ErrorClass::Comm:
+    case ErrorClass::Revoked: std::throw_with_nested(InvalidCommunicator(facts.where, error.what()));
     case ErrorClass::Root: std::throw_with_nested(InvalidRoot(facts.where, facts.root));
     case ErrorClass::Buffer:
     case ErrorClass::Count:
@@ -16,6 +24,8 @@ namespace {
           facts.where, facts.count, facts.count,
           fmt::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
     case ErrorClass::Op: std::throw_with_nested(InvalidOperation(facts.where, error.what()));
+    case ErrorClass::ProcFailed:
+    case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, somebody()));
     case ErrorClass::NoMem: std::throw_with_nested(AllocationFailed(facts.where, facts.bytes, error.what()));
     default: std::throw_with_nested(CollectiveFailed(facts.where, error.code(), error.what()));
   }

@@ -2,15 +2,43 @@
 
 #include <ferrompi/communicator.hpp>
 
+#include <algorithm>
+#include <climits>
+
 #include "comm/backends/mpi/state.hpp"
 
 namespace cobre::comm::mpi {
 namespace {
 
+/// The segments of a call in what MPI moves.
+struct Placement {
+  std::size_t reach = 0;  // the end of the last segment: that much of the buffer was checked
+  bool fits_int = false;  // in sum, and wherever this rank wants them
+};
+
+// One pass for all: every rank counts here, in every call. Written to `counts` and `displs`, cut to an int; what is cut
+// is not used.
+Placement place(const detail::AllgathervCall& call, std::size_t scale, int* counts, int* displs) {
+  Placement placement;
+  std::size_t total = 0;
+  std::size_t furthest = 0;
+  for (std::size_t r = 0; r < call.counts.size(); ++r) {
+    const std::size_t count = call.counts[r] * scale;
+    const std::size_t displ = count == 0 ? 0 : call.displs[r] * scale;  // nothing may lie anywhere
+    counts[r] = static_cast<int>(count);
+    displs[r] = static_cast<int>(displ);
+    total += count;
+    furthest = std::max(furthest, displ);
+    placement.reach = std::max(placement.reach, displ + count);
+  }
+  placement.fits_int = total <= INT_MAX && furthest <= INT_MAX;
+  return placement;
+}
+
 std::span<const std::size_t> scaled(std::span<const std::size_t> values, std::size_t scale,
                                     std::vector<std::size_t>& scratch) {
   if (scale == 1) return values;
-  scratch.resize(values.size());  // allocates in the first call only
+  scratch.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) scratch[i] = values[i] * scale;
   return scratch;
 }
@@ -24,20 +52,24 @@ std::span<T> typed(V* data, std::size_t count, std::size_t scale) {
 
 void gather_segments(const detail::MpiState& state, const detail::AllgathervCall& call) {
   const auto rank = static_cast<std::size_t>(state.world.rank());
-  // The buffer as far as the segments reach: that is what was checked.
-  std::size_t reach = 0;
-  for (std::size_t r = 0; r < call.counts.size(); ++r) {
-    const std::size_t end = call.counts[r] == 0 ? 0 : call.displs[r] + call.counts[r];
-    if (end > reach) reach = end;
-  }
+  auto& scratch = state.scratch;
+  scratch.int_counts.resize(call.counts.size());  // allocates in the first call only
+  scratch.int_displs.resize(call.counts.size());
   with_moving_type(call.element_size, [&]<class T>(std::size_t scale) {
-    const std::span<T> recv(static_cast<T*>(call.recv), reach * scale);
-    const auto counts = scaled(call.counts, scale, state.scratch.counts);
-    const auto displs = scaled(call.displs, scale, state.scratch.displs);
-    if (call.in_place) {
-      state.world.allgatherv_inplace(recv, counts, displs);
+    const auto [reach, fits_int] = place(call, scale, scratch.int_counts.data(), scratch.int_displs.data());
+    const std::span<const T> send(static_cast<const T*>(call.send), call.counts[rank] * scale);
+    const std::span<T> recv(static_cast<T*>(call.recv), reach);
+    const auto gather = [&](const auto& counts, const auto& displs) {
+      if (call.in_place) {
+        state.world.allgatherv_inplace(recv, counts, displs);
+      } else {
+        state.world.allgatherv(send, recv, counts, displs);
+      }
+    };
+    if (fits_int) [[likely]] {
+      gather(scratch.int_counts, scratch.int_displs);
     } else {
-      state.world.allgatherv(std::span<const T>(static_cast<const T*>(call.send), counts[rank]), recv, counts, displs);
+      gather(scaled(call.counts, scale, scratch.counts), scaled(call.displs, scale, scratch.displs));
     }
   });
 }

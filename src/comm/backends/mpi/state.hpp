@@ -25,6 +25,8 @@ struct MpiScratch {
   std::vector<std::size_t> displs;
   std::vector<std::size_t> part_counts;
   std::vector<std::size_t> part_displs;
+  std::vector<int> int_counts;
+  std::vector<int> int_displs;
 };
 
 struct MpiState {

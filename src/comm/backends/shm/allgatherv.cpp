@@ -32,10 +32,10 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
       return;
     }
 
-    if (longest < agreement_.exposed_bytes && longest <= agreement_.ring_bytes / 4) {
+    if (longest < exchanged_bytes() && longest <= ring_.bytes() / 4) {
       std::byte* const shown = room_to_show(own);
-      if (own > 0) std::memcpy(shown, call.send, own);
-      post(ring_.offset_of(shown));
+      show(shown, call.send, own, stream_symmetric_);
+      post(offset_of(shown));
       call.copy_own(rank_);
       for (std::size_t step = 1; step < size_; ++step) {
         const std::size_t rank = channel_.peer(step);
@@ -51,7 +51,7 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
     expose(call.send, call.recv, own, 0);
     const auto& all = exposures();
     const bool reached =
-        std::ranges::all_of(all, [&](const Exposure& exposure) { return reachable(exposure.send_place()); });
+        std::ranges::all_of(all, [&](const Exposure& exposure) { return single_copy_ || exposure.send_region != 0; });
     if (!reached) {
       gather_through_rings(ring_.take_all(channel_), call.send, bytes_of, place_of);
       return call.copy_own(rank_);

@@ -4,14 +4,12 @@
 //   bytes                     algorithm       steps
 //   up to inline_bytes        inline          1: the values travel in the posts, everyone folds all
 //   up to one_shot_bytes      one-shot        1: everyone shows its values in its ring, everyone folds all
-//   up to exposed_bytes       two-shot        2: everyone folds its slice, shows the result, takes the others' slices
-//   above                     in place        two-shot straight from the buffers, piece by piece, where all can be
-//   reached
+//   below exchanged_bytes     two-shot        2: everyone folds its slice, shows the result, takes the others' slices
+//   above                     in place        two-shot straight from the buffers, piece by piece, where pointers reach
 //                             through rings   two-shot through the rings, block by block, where not
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
@@ -28,38 +26,34 @@ std::byte* bytes_of(void* buffer, std::size_t element, std::size_t element_size)
   return static_cast<std::byte*>(buffer) + element * element_size;
 }
 
-// Unwinds out of the algorithm: a result that the user's callable did not finish must not be shown to others.
-struct ReductionThrew {};
+// Room for the longest slice, so that all slices lie at the same places on all ranks.
+std::size_t cell_of(const Slices& slices, std::size_t element_size) {
+  return (slices.longest() * element_size + line_bytes - 1) / line_bytes * line_bytes;
+}
 
 }  // namespace
 
-void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count) {
-  if (count > 0) call.fold().apply(into, sources_.data(), size_, count);
-  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
-    channel_.finish_because_reduction_threw();
-    throw ReductionThrew{};
-  }
-}
-
 void Endpoint::allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
-  perform(record, [&] {
+  perform_reduction(record, [&] {
     const std::size_t bytes = call.count * call.element_size;
-    try {
-      if (bytes <= inline_bytes) return reduce_inline(call);
-      if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
-      const std::size_t share = agreement_.ring_bytes / (2 * (size_ + 1));
-      if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share)) return reduce_huge_elements(call);
-      if (bytes < agreement_.exposed_bytes && 2 * bytes <= agreement_.ring_bytes / 2) return reduce_two_shot(call);
-      const Reading reading(channel_, peers_);
-      expose(call.send, call.recv, bytes, bytes);
-      const auto& all = exposures();
-      const bool reached = std::ranges::all_of(all, [&](const Exposure& exposure) {
-        return reachable(exposure.send_place()) && reachable(exposure.recv_place());
+    if (bytes <= inline_bytes) return reduce_inline(call);
+    if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
+    if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share_of_block())) {
+      return gather_huge_elements(call, call.count, [&](std::size_t index) {
+        sources_[rank_] = bytes_of(call.send, index, call.element_size);
+        fold(call, bytes_of(call.recv, index, call.element_size), 1, size_);
       });
-      return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
-    } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
-      // The exception itself waits in the call and is rethrown above.
     }
+    // Twice, so that the next operation finds room before this one's is free again.
+    const bool fits = 2 * (size_ + 1) * cell_of(Slices(call.count, size_), call.element_size) <= ring_.bytes();
+    if (bytes < agreement_.exchanged_bytes && fits) return reduce_two_shot(call);
+    const Reading reading(channel_, peers_);
+    expose(call.send, call.recv, bytes, bytes);
+    const auto& all = exposures();
+    const bool reached = reduces_from_origin() || std::ranges::all_of(all, [&](const Exposure& exposure) {
+                           return exposure.send_region != 0 && exposure.recv_region != 0;
+                         });
+    return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
   });
 }
 
@@ -68,48 +62,47 @@ void Endpoint::reduce_inline(const detail::AllreduceCall& call) {
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = channel_.post_of(rank).payload.data();
   sources_[rank_] = call.send;
-  fold(call, call.recv, call.count);
+  fold(call, call.recv, call.count, size_);
 }
 
 void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
   const std::size_t bytes = call.count * call.element_size;
   std::byte* const shown = room_to_show(bytes);
-  std::memcpy(shown, call.send, bytes);
-  post(ring_.offset_of(shown));
+  show(shown, call.send, bytes, stream_symmetric_);
+  post(offset_of(shown));
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = shown_by(rank, payload_of<Word>(rank), bytes);
   sources_[rank_] = call.send;
-  fold(call, call.recv, call.count);
+  fold(call, call.recv, call.count, size_);
 }
 
 void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
   const Slices slices(call.count, size_);
   const std::size_t element = call.element_size;
-  const std::size_t bytes = call.count * element;
-  const std::size_t result_at = (bytes + line_bytes - 1) / line_bytes * line_bytes;
-  const std::size_t begin = slices.begin(rank_);
-  const std::size_t end = slices.begin(rank_ + 1);
+  const std::size_t cell = cell_of(slices, element);
+  const std::size_t room = (size_ + 1) * cell;  // a slice for each rank, and the result of this one's
+  const auto slice_of = [&](auto* buffer, std::size_t rank) { return bytes_of(buffer, slices.begin(rank), element); };
 
-  std::byte* const shown = room_to_show(result_at + slices.longest() * element);
-  // What the others fold; nobody reads this rank's own slice here.
-  std::memcpy(shown, call.send, begin * element);
-  std::memcpy(bytes_of(shown, end, element), bytes_of(call.send, end, element), bytes - end * element);
-  post(ring_.offset_of(shown));
+  std::byte* const shown = room_to_show(room);
+  for (std::size_t step = 1; step < size_; ++step) {
+    const std::size_t rank = channel_.peer(step);
+    show(shown + rank * cell, slice_of(call.send, rank), slices.length(rank) * element, stream_symmetric_);
+  }
+  post(offset_of(shown));
   channel_.await_posts();
 
-  const std::size_t extent = result_at + slices.longest() * element;
   for (std::size_t rank = 0; rank < size_; ++rank) {
-    sources_[rank] = shown_by(rank, payload_of<Word>(rank), extent) + begin * element;
+    sources_[rank] = shown_by(rank, payload_of<Word>(rank), room) + rank_ * cell;
   }
-  sources_[rank_] = bytes_of(call.send, begin, element);
-  fold(call, shown + result_at, end - begin);
+  sources_[rank_] = slice_of(call.send, rank_);
+  fold(call, slice_of(call.recv, rank_), slices.length(rank_), size_);
+  show(shown + size_ * cell, slice_of(call.recv, rank_), slices.length(rank_) * element, stream_symmetric_);
   channel_.publish_filled(1);
-  std::memcpy(bytes_of(call.recv, begin, element), shown + result_at, (end - begin) * element);
   for (std::size_t step = 1; step < size_; ++step) {
     const std::size_t rank = channel_.peer(step);
     channel_.await_filled(rank, 1);
-    const std::byte* const result = shown_by(rank, payload_of<Word>(rank), extent) + result_at;
-    std::memcpy(bytes_of(call.recv, slices.begin(rank), element), result, slices.length(rank) * element);
+    const std::byte* const result = shown_by(rank, payload_of<Word>(rank), room) + size_ * cell;
+    std::memcpy(slice_of(call.recv, rank), result, slices.length(rank) * element);
   }
   channel_.take_steps(1);
 }
@@ -135,7 +128,7 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
             reach_.view(rank, all[rank].send_place(), begin * element, count * element, (*scratch_)[step - 1]);
       }
       sources_[rank_] = bytes_of(call.send, begin, element);
-      fold(call, bytes_of(call.recv, begin, element), count);
+      fold(call, bytes_of(call.recv, begin, element), count, size_);
     }
     channel_.publish_filled(index + 1);
   };
@@ -168,8 +161,8 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
 //   which were awaited, and a rank does that after taking the results of b - 2.
 void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const std::size_t element = call.element_size;
-  const std::size_t share_bytes = agreement_.ring_bytes / (2 * (size_ + 1)) / line_bytes * line_bytes;
-  const std::size_t share = std::max<std::size_t>(1, share_bytes / element);  // elements of one rank in one block
+  const std::size_t share_bytes = share_of_block();
+  const std::size_t share = share_bytes / element;  // elements of one rank in one block
   const std::size_t block = share * size_;
   const std::size_t blocks = (call.count + block - 1) / block;
   const auto slices_of = [&](std::size_t b) { return Slices(std::min(block, call.count - b * block), size_); };
@@ -184,9 +177,9 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const auto show_values = [&](std::size_t b) {
     const Slices slices = slices_of(b);
     for (std::size_t rank = 0; rank < size_; ++rank) {
-      if (rank == rank_ || slices.length(rank) == 0) continue;
-      std::memcpy(values_at(own, b, rank), bytes_of(call.send, b * block + slices.begin(rank), element),
-                  slices.length(rank) * element);
+      if (rank == rank_) continue;
+      show(values_at(own, b, rank), bytes_of(call.send, b * block + slices.begin(rank), element),
+           slices.length(rank) * element, stream_symmetric_);
     }
     channel_.publish_filled(values_shown(b));
   };
@@ -203,9 +196,9 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     const std::size_t begin = b * block + slices.begin(rank_);
     const std::size_t count = slices.length(rank_);
     sources_[rank_] = bytes_of(call.send, begin, element);
-    fold(call, result_at(own, b), count);
+    fold(call, bytes_of(call.recv, begin, element), count, size_);
+    show(result_at(own, b), bytes_of(call.recv, begin, element), count * element, stream_symmetric_);
     channel_.publish_filled(result_shown(b));
-    if (count > 0) std::memcpy(bytes_of(call.recv, begin, element), result_at(own, b), count * element);
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       channel_.await_filled(rank, result_shown(b));
@@ -215,30 +208,6 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     }
   }
   channel_.take_steps(2 * blocks + 1);
-}
-
-// Elements too large for any buffer of ours: one after the other they are gathered whole, and folded by everyone.
-void Endpoint::reduce_huge_elements(const detail::AllreduceCall& call) {
-  constexpr auto alignment = std::align_val_t{line_bytes};
-  const std::size_t element = call.element_size;
-  const std::size_t stride = (element + line_bytes - 1) / line_bytes * line_bytes;
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-  };
-  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
-  channel_.publish(channel_.open_post());
-  channel_.await_posts();
-  std::byte* const own = ring_.take_all(channel_);
-  for (std::size_t index = 0; index < call.count; ++index) {
-    gather_through_rings(
-        own, bytes_of(call.send, index, element), [&](std::size_t) { return element; },
-        [&](std::size_t rank) { return values.get() + rank * stride; });
-    // The next element goes through the same rings: all must have taken this one.
-    for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 0);
-    for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = values.get() + rank * stride;
-    sources_[rank_] = bytes_of(call.send, index, element);
-    fold(call, bytes_of(call.recv, index, element), 1);
-  }
 }
 
 }  // namespace cobre::comm::shm

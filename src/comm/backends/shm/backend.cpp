@@ -6,6 +6,7 @@
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/backends/shm/local_group.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm {
 namespace {
@@ -30,7 +31,9 @@ shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const det
 
 ShmBackend ShmBackend::attach(const ShmConfig& config) {
   shm::check(config);
-  return ShmBackend(std::make_shared<shm::Endpoint>(config, shm::gather_group(config)));
+  auto endpoint = std::make_shared<shm::Endpoint>(config, shm::gather_group(config));
+  if (config.rank == 0) topology::warn_of_spanning(endpoint->topology());
+  return ShmBackend(std::move(endpoint));
 }
 
 ShmBackend::ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept

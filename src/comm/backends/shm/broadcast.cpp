@@ -22,7 +22,7 @@ constexpr std::size_t ring_depth = 4;  // chunks that the root may be ahead of i
 void Endpoint::broadcast(const detail::OperationRecord& record, const detail::BroadcastCall& call) {
   perform(record, [&] {
     if (size_ == 1) return;
-    const bool shown = call.bytes < agreement_.exposed_bytes && call.bytes <= agreement_.ring_bytes / 4;
+    const bool shown = call.bytes < agreement_.exposed_bytes && call.bytes <= ring_.bytes() / 4;
     if (call.bytes > inline_bytes && !shown) {
       const Reading reading(channel_, peers_);
       return rank_ == call.root ? broadcast_as_root(call) : broadcast_as_reader(call);
@@ -30,8 +30,8 @@ void Endpoint::broadcast(const detail::OperationRecord& record, const detail::Br
     if (rank_ == call.root) {
       if (call.bytes <= inline_bytes) return channel_.publish(channel_.open_post(), call.buffer, call.bytes);
       std::byte* const room = room_to_show(call.bytes);
-      std::memcpy(room, call.buffer, call.bytes);
-      return post(ring_.offset_of(room));
+      show(room, call.buffer, call.bytes, stream_rooted_);
+      return post(offset_of(room));
     }
     const Post& line = channel_.await_post(call.root);
     channel_.expect_next(call.root);
@@ -55,7 +55,7 @@ std::size_t Endpoint::written_by_root(std::size_t bytes) const noexcept {
 
 void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
   const auto* const data = static_cast<const std::byte*>(call.buffer);
-  const std::size_t chunk = agreement_.ring_bytes / ring_depth;
+  const std::size_t chunk = ring_.bytes() / ring_depth;
   const std::size_t chunks = (call.bytes + chunk - 1) / chunk;
   expose(call.buffer, nullptr, call.bytes, 0);
   const auto own = payload_of<Exposure>(rank_);
@@ -83,7 +83,8 @@ void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
       for (std::size_t step = 1; step < size_ && index >= ring_depth; ++step) {
         if (!reached.test(channel_.peer(step))) channel_.await_drained(channel_.peer(step), index - ring_depth + 1);
       }
-      std::memcpy(room + index % ring_depth * chunk, data + index * chunk, std::min(chunk, call.bytes - index * chunk));
+      show(room + index % ring_depth * chunk, data + index * chunk, std::min(chunk, call.bytes - index * chunk),
+           stream_rooted_);
       channel_.publish_filled(index + 1);
     }
   }
@@ -96,7 +97,7 @@ void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
 
 void Endpoint::broadcast_as_reader(const detail::BroadcastCall& call) {
   auto* const data = static_cast<std::byte*>(call.buffer);
-  const std::size_t chunk = agreement_.ring_bytes / ring_depth;
+  const std::size_t chunk = ring_.bytes() / ring_depth;
   const std::size_t chunks = (call.bytes + chunk - 1) / chunk;
   std::optional<GrantedClaim> claim;
   if (single_copy_) claim.emplace(channel_, peers_, call.root);

@@ -218,7 +218,6 @@ class Channel {
 
   void wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank);
   void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank);
-  class Patience;
 
   // verdict.cpp
   [[noreturn]] void refuse_to_enter();

@@ -4,10 +4,19 @@
 
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/shm/layout.hpp"
+#include "comm/backends/shm/witness.hpp"
 #include "comm/core/environment.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm {
+namespace {
+
+int witness_from(const core::EnvironmentReader& environment) {
+  const auto text = environment.text("COBRE_COMM_WITNESS");
+  return text ? shm::witness_descriptor(*text) : -1;
+}
+
+}  // namespace
 
 ShmConfig ShmConfig::from_environment() {
   core::EnvironmentReader environment("shm");
@@ -18,6 +27,7 @@ ShmConfig ShmConfig::from_environment() {
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0);
   config.timeout = std::chrono::seconds(seconds);
+  config.witness = witness_from(environment);
   environment.require_all();
   return config;
 }

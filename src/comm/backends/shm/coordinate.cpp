@@ -11,12 +11,12 @@
 #include <chrono>
 #include <cstring>
 #include <new>
-#include <optional>
 #include <thread>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/segment.hpp"
+#include "comm/backends/shm/witness.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
 
@@ -36,6 +36,7 @@ struct Visitor {
 };
 
 struct Member {
+  bool here = false;
   core::Descriptor link;
   core::Descriptor process;
   Hello hello;
@@ -48,7 +49,8 @@ class Coordinator {
         where_{"attach", config.rank, config.size},
         deadline_(Clock::now() + config.connect_timeout),
         members_(config.size) {
-    Member& self = members_[0].emplace();
+    Member& self = members_[0];
+    self.here = true;
     self.hello.process = this_process();
     self.hello.cpus = core::allowed_cpus();
     self.hello.cpu_quota = core::cpu_quota();
@@ -107,8 +109,8 @@ class Coordinator {
     for (const Visitor& visitor : visitors_) entries.push_back({visitor.link.get(), POLLIN, 0});
     std::vector<std::size_t> ranks;
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
-      if (!members_[rank]) continue;
-      entries.push_back({members_[rank]->link.get(), POLLIN, 0});
+      if (!members_[rank].here) continue;
+      entries.push_back({members_[rank].link.get(), POLLIN, 0});
       ranks.push_back(rank);
     }
     const auto now = Clock::now();
@@ -159,15 +161,15 @@ class Coordinator {
     if (hello.name_check != name_check(config_.name) || descriptors.size() != 1) return true;
     if (hello.size != config_.size) give_up_on_size(visitor.link, hello);
     if (hello.rank == 0 || hello.rank >= config_.size) return true;  // cannot come from this library
-    auto& place = members_[hello.rank];
-    if (place) {
+    Member& place = members_[hello.rank];
+    if (place.here) {
       refuse(visitor.link, fmt::format("rank {} of the group {} is taken by process {}; give each rank its own "
                                        "COBRE_SHM_RANK, and each job its own COBRE_SHM_NAME",
-                                       hello.rank, core::quoted(config_.name), place->hello.process.pid));
+                                       hello.rank, core::quoted(config_.name), place.hello.process.pid));
       return true;
     }
     if (!send_message(visitor.link, Reply{})) return true;
-    place = Member{std::move(visitor.link), std::move(descriptors.front()), hello};
+    place = {.here = true, .link = std::move(visitor.link), .process = std::move(descriptors.front()), .hello = hello};
     ++present_;
     return true;
   }
@@ -181,7 +183,7 @@ class Coordinator {
 
   void tell_members(const Reply& reply) const {
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
-      if (members_[rank]) (void)send_message(members_[rank]->link, reply);
+      if (members_[rank].here) (void)send_message(members_[rank].link, reply);
     }
   }
 
@@ -196,7 +198,7 @@ class Coordinator {
   [[noreturn]] void give_up_on_missing() const {
     std::vector<std::size_t> missing;
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-      if (!members_[rank]) missing.push_back(rank);
+      if (!members_[rank].here) missing.push_back(rank);
     }
     give_up(fmt::format(
         "of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
@@ -213,7 +215,7 @@ class Coordinator {
   }
 
   [[noreturn]] void mourn(std::size_t rank) const {
-    const int pid = members_[rank]->hello.process.pid;
+    const int pid = members_[rank].hello.process.pid;
     Reply reply;
     reply.kind = ReplyKind::Died;
     reply.rank = static_cast<std::int32_t>(rank);
@@ -224,12 +226,12 @@ class Coordinator {
 
   [[nodiscard]] Agreement agree() const {
     core::CpuMask cpus{};
-    std::size_t quota = members_[0]->hello.cpu_quota;
+    std::size_t quota = members_[0].hello.cpu_quota;
     bool fences = true;
-    for (const auto& member : members_) {
-      for (std::size_t i = 0; i < cpus.size(); ++i) cpus[i] |= member->hello.cpus[i];
-      quota = std::min<std::size_t>(quota, member->hello.cpu_quota);
-      fences = fences && member->hello.fences != 0;
+    for (const Member& member : members_) {
+      for (std::size_t i = 0; i < cpus.size(); ++i) cpus[i] |= member.hello.cpus[i];
+      quota = std::min<std::size_t>(quota, member.hello.cpu_quota);
+      fences = fences && member.hello.fences != 0;
     }
     return plan_segment(config_, std::min(core::count(cpus), quota), fences);
   }
@@ -257,9 +259,9 @@ class Coordinator {
   [[nodiscard]] View view_of(std::size_t rank) const {
     View view;
     std::vector<ProcessIdentity> known;
-    for (const auto& member : members_) {
-      const ProcessIdentity& process = member->hello.process;
-      if (process == members_[rank]->hello.process) {
+    for (const Member& member : members_) {
+      const ProcessIdentity& process = member.hello.process;
+      if (process == members_[rank].hello.process) {
         view.process_of.push_back(Peers::this_one);
         continue;
       }
@@ -267,7 +269,7 @@ class Coordinator {
       view.process_of.push_back(static_cast<std::size_t>(place - known.begin()));
       if (place != known.end()) continue;
       known.push_back(process);
-      view.descriptors.push_back(member->process.get());
+      view.descriptors.push_back(member.process.get());
     }
     return view;
   }
@@ -277,6 +279,7 @@ class Coordinator {
     const core::Descriptor memory = make_segment(agreement);
     Mapping segment(where_, memory, agreement.segment_bytes, Access::ReadWrite);
     new (segment.data()) Agreement(agreement);
+    if (config_.witness >= 0) admit_witness(config_.witness, memory, agreement.segment_bytes, config_.size);
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
       const View view = view_of(rank);
       Reply reply;
@@ -288,16 +291,16 @@ class Coordinator {
         reply.process_of[r] =
             view.process_of[r] == Peers::this_one ? Reply::here : static_cast<std::uint8_t>(view.process_of[r]);
       }
-      if (!send_message(members_[rank]->link, reply, descriptors)) mourn(rank);
+      if (!send_message(members_[rank].link, reply, descriptors)) mourn(rank);
     }
     View view = view_of(0);
     std::vector<core::Descriptor> processes(view.descriptors.size());
     for (std::size_t r = 0; r < members_.size(); ++r) {
       const std::size_t process = view.process_of[r];
-      if (process != Peers::this_one && !processes[process]) processes[process] = std::move(members_[r]->process);
+      if (process != Peers::this_one && !processes[process]) processes[process] = std::move(members_[r].process);
     }
     std::vector<core::Descriptor> links(members_.size());
-    for (std::size_t rank = 1; rank < members_.size(); ++rank) links[rank] = std::move(members_[rank]->link);
+    for (std::size_t rank = 1; rank < members_.size(); ++rank) links[rank] = std::move(members_[rank].link);
     return {std::move(segment), Peers(std::move(processes), std::move(view.process_of)), std::move(links)};
   }
 
@@ -306,7 +309,7 @@ class Coordinator {
   Clock::time_point deadline_;
   core::Descriptor listener_;
   std::vector<Visitor> visitors_;
-  std::vector<std::optional<Member>> members_;
+  std::vector<Member> members_;  // by rank
   std::size_t present_ = 1;
 };
 

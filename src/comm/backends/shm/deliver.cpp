@@ -2,7 +2,7 @@
 //
 //   bytes that a rank shows   way        steps
 //   up to inline_parts        inline     1: they travel in the post
-//   up to exposed_bytes       shown      1: packed, in its ring
+//   below exposed_bytes       shown      1: packed, in its ring; in an alltoall below exchanged_bytes
 //   above                     exposed    the others fetch from its buffer, where all can be reached
 //                             chunked    packed, chunk by chunk through its ring, where not
 //
@@ -61,7 +61,7 @@ class Endpoint::Deliverer {
   }
 
   void run() {
-    if (delivery_.uniform && is_short(bytes(delivery_.most_shown(size_)))) {
+    if (delivery_.uniform() && is_short(bytes(delivery_.most_shown(size_)))) {
       show();
       take_own();
       return take_short();
@@ -92,16 +92,17 @@ class Endpoint::Deliverer {
   }
 
  private:
-  [[nodiscard]] std::size_t bytes(std::size_t elements) const noexcept { return elements * delivery_.element; }
+  [[nodiscard]] std::size_t bytes(std::size_t elements) const noexcept { return elements * delivery_.element_size(); }
   [[nodiscard]] const std::byte* sent(std::size_t element) const noexcept {
-    return static_cast<const std::byte*>(delivery_.send) + bytes(element);
+    return static_cast<const std::byte*>(delivery_.send()) + bytes(element);
   }
   [[nodiscard]] std::byte* received(std::size_t element) const noexcept {
-    return static_cast<std::byte*>(delivery_.recv) + bytes(element);
+    return static_cast<std::byte*>(delivery_.recv()) + bytes(element);
   }
   [[nodiscard]] bool is_short(std::size_t shown) const noexcept {
-    return shown <= inline_parts ||
-           (shown < endpoint_.agreement_.exposed_bytes && shown <= endpoint_.ring_.bytes() / 4);
+    const std::size_t too_long =
+        delivery_.has_root() ? endpoint_.agreement_.exposed_bytes : endpoint_.exchanged_bytes();
+    return shown <= inline_parts || (shown < too_long && shown <= endpoint_.ring_.bytes() / 4);
   }
   template <class Visit>
   void for_each_sender(Visit&& visit) {
@@ -158,14 +159,14 @@ class Endpoint::Deliverer {
       std::byte* const room = endpoint_.room_to_show(table_bytes_ + total_);
       write_table(room, true);
       pack(room + table_bytes_, 0, total_);
-      notice.place = endpoint_.ring_.offset_of(room);
+      notice.place = endpoint_.offset_of(room);
     } else if (endpoint_.single_copy_) {
       way_ = Way::Exposed;
       std::byte* const room = endpoint_.room_to_show(sizeof(Word) + table_bytes_);
-      const auto address = reinterpret_cast<Word>(delivery_.send);
+      const auto address = reinterpret_cast<Word>(delivery_.send());
       std::memcpy(room, &address, sizeof address);
       write_table(room + sizeof address, false);
-      notice.place = endpoint_.ring_.offset_of(room);
+      notice.place = endpoint_.offset_of(room);
     } else {
       way_ = Way::Chunked;
       (void)channel_.open_post();
@@ -196,9 +197,9 @@ class Endpoint::Deliverer {
     const std::size_t expected = delivery_.incoming(from).count;
     const bool packed = notice.way() != Way::Exposed;
     Entry entry{expected, delivery_.known_displ(from, rank_, expected, packed)};
-    if (delivery_.uniform) return entry;
+    if (delivery_.uniform()) return entry;
     if (table_bytes_ == 0) {
-      entry.count = notice.bytes() / delivery_.element;
+      entry.count = notice.bytes() / delivery_.element_size();
     } else if (notice.way() != Way::Inline) {
       const std::byte* table = endpoint_.ring_of(from);
       if (notice.way() == Way::Shown) table = endpoint_.shown_by(from, notice.place, table_bytes_);

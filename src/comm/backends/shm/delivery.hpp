@@ -4,6 +4,7 @@
 #include <cobre/comm/detail/calls.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace cobre::comm::shm {
 
@@ -16,38 +17,28 @@ struct Part {
 class Delivery {
  public:
   Delivery(const detail::GatherCall& call, std::size_t rank) noexcept
-      : shape_(Shape::Gather),
-        rank_(rank),
-        root_(call.root),
-        count_(call.count),
-        to_(call.parts),
-        send(call.send),
-        recv(call.recv),
-        element(call.element_size),
-        uniform(call.parts.uniform()) {}
+      : Delivery(Shape::Gather, call, rank, {}, call.parts) {
+    root_ = call.root;
+    count_ = call.count;
+  }
   Delivery(const detail::ScatterCall& call, std::size_t rank) noexcept
-      : shape_(Shape::Scatter),
-        rank_(rank),
-        root_(call.root),
-        count_(call.count),
-        from_(call.parts),
-        send(call.send),
-        recv(call.recv),
-        element(call.element_size),
-        uniform(call.parts.uniform()) {}
+      : Delivery(Shape::Scatter, call, rank, call.parts, {}) {
+    root_ = call.root;
+    count_ = call.count;
+  }
   Delivery(const detail::AlltoallCall& call, std::size_t rank) noexcept
-      : shape_(Shape::Alltoall),
-        rank_(rank),
-        from_(call.from),
-        to_(call.to),
-        send(call.send),
-        recv(call.recv),
-        element(call.element_size),
-        uniform(call.from.uniform()) {}
+      : Delivery(Shape::Alltoall, call, rank, call.from, call.to) {}
+
+  [[nodiscard]] const void* send() const noexcept { return send_; }
+  [[nodiscard]] void* recv() const noexcept { return recv_; }
+  [[nodiscard]] std::size_t element_size() const noexcept { return element_size_; }
+  /// Whether all parts are equally long.
+  [[nodiscard]] bool uniform() const noexcept { return (shape_ == Shape::Gather ? to_ : from_).uniform(); }
+  [[nodiscard]] bool has_root() const noexcept { return shape_ != Shape::Alltoall; }
 
   /// Whether `from` has a part, be it of nothing, for `to`.
   [[nodiscard]] bool links(std::size_t from, std::size_t to) const noexcept {
-    return shape_ == Shape::Alltoall || (shape_ == Shape::Gather ? to : from) == root_;
+    return !has_root() || (shape_ == Shape::Gather ? to : from) == root_;
   }
   /// What this rank has for another, in its send buffer, and gets from another, in its recv buffer.
   [[nodiscard]] Part outgoing(std::size_t to) const noexcept {
@@ -60,7 +51,7 @@ class Delivery {
   }
 
   /// Whether a rank that sends must tell each receiver where its part is, and how long.
-  [[nodiscard]] bool needs_table() const noexcept { return !uniform && shape_ != Shape::Gather; }
+  [[nodiscard]] bool needs_table() const noexcept { return !uniform() && shape_ != Shape::Gather; }
   /// Where there is no table: the place of the part for `to` in the buffer of `from`, as it lies there or packed
   /// without what `from` has for itself.
   [[nodiscard]] std::size_t known_displ(std::size_t from, std::size_t to, std::size_t count,
@@ -75,7 +66,17 @@ class Delivery {
   }
 
  private:
-  enum class Shape { Gather, Scatter, Alltoall };
+  enum class Shape : std::uint8_t { Gather, Scatter, Alltoall };
+
+  template <class Call>
+  Delivery(Shape shape, const Call& call, std::size_t rank, const detail::Parts& from, const detail::Parts& to) noexcept
+      : shape_(shape),
+        rank_(rank),
+        from_(from),
+        to_(to),
+        send_(call.send),
+        recv_(call.recv),
+        element_size_(call.element_size) {}
 
   Shape shape_;
   std::size_t rank_;
@@ -83,12 +84,9 @@ class Delivery {
   std::size_t count_ = 0;  // of the one part that this rank has for, or gets from, the root
   detail::Parts from_;
   detail::Parts to_;
-
- public:
-  const void* send;
-  void* recv;
-  std::size_t element;
-  bool uniform;
+  const void* send_;
+  void* recv_;
+  std::size_t element_size_;
 };
 
 }  // namespace cobre::comm::shm

@@ -4,6 +4,7 @@
 
 #include <cobre/comm/shm.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include "comm/backends/shm/reach.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/ring.hpp"
+#include "comm/backends/shm/stream.hpp"
 #include "comm/core/fork_guard.hpp"
 
 namespace cobre::comm::shm {
@@ -72,6 +74,12 @@ class Endpoint {
   /// undone.
   template <class Body>
   void perform(const detail::OperationRecord& record, Body&& body);
+  /// The same for a body that folds: it is left where the user's callable throws, because a result that is not finished
+  /// must not be shown to others.
+  template <class Body>
+  void perform_reduction(const detail::OperationRecord& record, Body&& body);
+  /// The values of the first `ranks`, wherever sources_ says that they are.
+  void fold(const detail::AllreduceCall& call, void* into, std::size_t count, std::size_t ranks);
 
   /// Every rank shows the others a few bytes.
   template <class Payload>
@@ -88,32 +96,60 @@ class Endpoint {
   [[nodiscard]] std::vector<Payload> exchange(const detail::OperationRecord& record, const Payload& payload);
 
   void try_single_copy(bool wanted);
+  void try_streaming();
 
-  /// Room in this rank's ring for what it shows the others in this operation.
+  /// Room in this rank's buffer for what it shows the others in this operation.
   [[nodiscard]] std::byte* room_to_show(std::size_t bytes) {
     (void)channel_.open_post();
-    return ring_.take(channel_, bytes);
+    return bytes <= largest_small_message ? small_ring_.take(channel_, bytes) : ring_.take(channel_, bytes);
   }
-  // Data that another rank put into its ring; throws where it claims to lie outside.
+  /// Fills it, and what else others read next.
+  void show(std::byte* room, const void* data, std::size_t bytes, bool stream) const noexcept {
+    if (stream && bytes > largest_small_message) {
+      copy_past_caches(room, data, bytes);
+    } else if (bytes > 0) {
+      std::memcpy(room, data, bytes);
+    }
+  }
+  [[nodiscard]] Word offset_of(const std::byte* place) const noexcept {
+    return static_cast<Word>(place - buffer_of(rank_));
+  }
+  /// Data that another rank put into its buffer; throws where it claims to lie outside.
   [[nodiscard]] const std::byte* shown_by(std::size_t rank, Word offset, std::size_t bytes);
-  [[nodiscard]] std::byte* ring_of(std::size_t rank) const noexcept {
-    return segment_.data() + agreement_.ring_offset + rank * agreement_.ring_bytes;
+  [[nodiscard]] std::byte* buffer_of(std::size_t rank) const noexcept {
+    return segment_.data() + agreement_.buffer_offset + rank * agreement_.buffer_bytes;
   }
+  [[nodiscard]] std::byte* ring_of(std::size_t rank) const noexcept { return buffer_of(rank) + small_ring_bytes; }
   void expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes);
   /// The exposures of all ranks, once all are known to be in this operation; regions that not all have are taken out.
   [[nodiscard]] const std::vector<Exposure>& exposures();
-  [[nodiscard]] bool reachable(const Place& place) const noexcept { return single_copy_ || place.region != 0; }
+  /// From here on what all give to all is read where it lies. Far caches make the way through a ring longer.
+  [[nodiscard]] std::size_t exchanged_bytes() const noexcept {
+    return stream_symmetric_ ? std::min(agreement_.exposed_bytes, agreement_.exchanged_bytes)
+                             : agreement_.exchanged_bytes;
+  }
+
+  /// Whether long values are folded from where they lie, and not through the rings.
+  [[nodiscard]] bool reduces_from_origin() const noexcept {
+    return single_copy_ && (agreement_.kernel_reduces || peers_.all_in_this_process());
+  }
+
+  /// Bytes of each rank in one block of a reduction through the rings, which hold two blocks of values and two of
+  /// results; none where ranks are many and rings tiny.
+  [[nodiscard]] std::size_t share_of_block() const noexcept {
+    return ring_.bytes() / (2 * (size_ + 1)) / line_bytes * line_bytes;
+  }
 
   void reduce_inline(const detail::AllreduceCall& call);
   void reduce_one_shot(const detail::AllreduceCall& call);
   void reduce_two_shot(const detail::AllreduceCall& call);
   void reduce_in_place_of_origin(const detail::AllreduceCall& call, const std::vector<Exposure>& all);
   void reduce_through_rings(const detail::AllreduceCall& call);
-  void reduce_huge_elements(const detail::AllreduceCall& call);
-  void fold(const detail::AllreduceCall& call, void* into, std::size_t count);
 
   template <class BytesOf, class PlaceOf>
   void gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of);
+  template <class FoldOne>
+  void gather_huge_elements(const detail::AllreduceCall& call, std::size_t count, FoldOne fold_one);
 
   class Deliverer;
   void deliver(const detail::OperationRecord& record, const Delivery& delivery);
@@ -137,10 +173,13 @@ class Endpoint {
   Channel::Settings settings_;
   core::ForkGuard guard_;
   Channel channel_;
+  Ring small_ring_;
   Ring ring_;
   Regions regions_;
   Reach reach_;
   bool single_copy_ = false;
+  bool stream_rooted_ = false;  // what others read next goes past the caches
+  bool stream_symmetric_ = false;
   ExecutionTopology topology_;
 
   // Taken once, so that operations do not allocate.

@@ -2,12 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <new>
-#include <vector>
 
-#include "comm/algorithms/reduction.hpp"
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/scratch.hpp"
@@ -41,10 +36,10 @@ class Endpoint::Folder {
   void run() {
     const std::size_t total = shown_ * element_;
     if (total <= inline_bytes) return fold_inline(total);
-    if (total < endpoint_.agreement_.exposed_bytes && total <= endpoint_.ring_.bytes() / 4)
+    if (total < endpoint_.agreement_.exchanged_bytes && total <= endpoint_.ring_.bytes() / 4)
       return fold_from_rings(total);
     if (element_ > std::min<std::size_t>(endpoint_.agreement_.piece_bytes, chunk_)) return fold_huge_elements();
-    return endpoint_.single_copy_ ? fold_from_origin() : fold_by_chunks();
+    return endpoint_.reduces_from_origin() ? fold_from_origin() : fold_by_chunks();
   }
 
  private:
@@ -80,11 +75,7 @@ class Endpoint::Folder {
   /// `count` elements from `first` of what is shown on; where the others' are, is in sources_ already.
   void fold(std::size_t first, std::size_t count) {
     if (own_.sources > rank_) endpoint_.sources_[rank_] = sent(first);
-    call_.fold().apply(result(first - own_.first), endpoint_.sources_.data(), own_.sources, count);
-    if (call_.thrown != nullptr && *call_.thrown != nullptr) [[unlikely]] {
-      channel_.finish_because_reduction_threw();
-      throw algorithms::ReductionThrew{};
-    }
+    endpoint_.fold(call_, result(first - own_.first), count, own_.sources);
   }
 
   void fold_inline(std::size_t total) {
@@ -99,8 +90,8 @@ class Endpoint::Folder {
 
   void fold_from_rings(std::size_t total) {
     std::byte* const room = endpoint_.room_to_show(total);
-    std::memcpy(room, call_.send, total);
-    endpoint_.post(endpoint_.ring_.offset_of(room));
+    endpoint_.show(room, call_.send, total, endpoint_.stream_symmetric_);
+    endpoint_.post(endpoint_.offset_of(room));
     await_sources();
     if (own_.sources == 0) return;
     for_each_source([&](std::size_t rank) {
@@ -140,8 +131,8 @@ class Endpoint::Folder {
     const std::size_t chunks = (shown_ + chunk - 1) / chunk;
     const auto show = [&](std::size_t index) {
       if (index >= depth) await_readers(index - depth + 1);
-      std::memcpy(own + index % depth * chunk_, sent(index * chunk),
-                  std::min(chunk, shown_ - index * chunk) * element_);
+      endpoint_.show(own + index % depth * chunk_, sent(index * chunk),
+                     std::min(chunk, shown_ - index * chunk) * element_, endpoint_.stream_symmetric_);
       channel_.publish_filled(index + 1);
     };
     const auto take = [&](std::size_t index) {
@@ -165,28 +156,10 @@ class Endpoint::Folder {
     channel_.take_steps(chunks);
   }
 
-  // Elements too large for any buffer of ours: one after the other they are gathered whole by everyone, and folded by
-  // who wants them.
   void fold_huge_elements() {
-    constexpr auto alignment = std::align_val_t{line_bytes};
-    const std::size_t stride = (element_ + line_bytes - 1) / line_bytes * line_bytes;
-    struct Free {
-      void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-    };
-    const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
-    channel_.publish(channel_.open_post());
-    channel_.await_posts();
-    std::byte* const own = endpoint_.ring_.take_all(channel_);
-    for (std::size_t index = 0; index < shown_; ++index) {
-      endpoint_.gather_through_rings(
-          own, sent(index), [&](std::size_t) { return element_; },
-          [&](std::size_t rank) { return values.get() + rank * stride; });
-      // The next element goes through the same rings: all must have taken this one.
-      for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 0);
-      if (own_.sources == 0 || index < own_.first || index >= own_.first + own_.count) continue;
-      for_each_source([&](std::size_t rank) { endpoint_.sources_[rank] = values.get() + rank * stride; });
-      fold(index, 1);
-    }
+    endpoint_.gather_huge_elements(call_, shown_, [&](std::size_t index) {
+      if (own_.sources > 0 && index >= own_.first && index < own_.first + own_.count) fold(index, 1);
+    });
   }
 
   Endpoint& endpoint_;

@@ -24,6 +24,10 @@ inline constexpr std::size_t post_depth = 16;      // operations that a root may
 inline constexpr std::size_t record_depth = 64;    // operations that are remembered for explaining a disagreement
 inline constexpr std::size_t largest_group = 128;  // descriptors of all peers fit into one message
 
+// Of each rank's buffer the first part is for small messages: they go round in what a first-level cache holds.
+inline constexpr std::size_t small_ring_bytes = 8192;
+inline constexpr std::size_t largest_small_message = 1024;
+
 using RankSet = std::bitset<largest_group>;
 
 /// "I am in operation `sequence`, and here is what I bring." Payload and flag arrive with one cache miss. The payload
@@ -68,6 +72,7 @@ struct RankBlock {
   Counter reading;    // odd while this rank reads memory that belongs to others
   Bell bell;
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
+  std::atomic<Word> attached;  // how many operations it took to get here; 0 until then
   std::array<RecordLine, record_depth> records;
 };
 
@@ -112,14 +117,16 @@ static_assert(sizeof(ChannelBlock) % alignof(RankBlock) == 0);
 /// What rank 0 decided for all, written before anyone else maps the segment.
 struct Agreement {
   Word segment_bytes;
-  Word ring_bytes;  // of each rank
-  Word ring_offset;
+  Word buffer_bytes;  // of each rank: the small ring and the ring
+  Word buffer_offset;
   Word one_shot_bytes;
-  Word exposed_bytes;
+  Word exposed_bytes;    // from here on what one rank gives to all is read where it lies …
+  Word exchanged_bytes;  // … and what all give to all, unless other thresholds hold for it
   Word piece_bytes;
   std::uint32_t cpus;  // that the ranks have together
   bool asymmetric_fences;
-  bool single_copy;  // wanted; whether it works is tried out
+  bool single_copy;     // wanted; whether it works is tried out
+  bool kernel_reduces;  // values to be reduced are fetched by it as well
 };
 
 inline constexpr std::size_t channel_offset = 4096;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
@@ -91,7 +92,7 @@ Peers::Peers(std::vector<core::Descriptor> processes, std::vector<std::size_t> p
     if (process != this_one) {
       // A descriptor says which process it is in the reader's own namespace; 0 or -1 where it is not visible there.
       const auto pid = read_field(fmt::format("/proc/self/fdinfo/{}", processes_[process].get()), "Pid:");
-      peer = {.pid = static_cast<pid_t>(pid.value_or(0) > 0 ? *pid : 0), .same_process = false};
+      peer = {.pid = static_cast<pid_t>(std::max(0L, pid.value_or(0))), .same_process = false};
     }
     peers_.push_back(peer);
   }
@@ -122,8 +123,10 @@ FailedPeer Peers::obituary(std::size_t rank) const {
   auto status = status_kept_by_kernel(process);
   if (!status) status = status_of_zombie(peers_[rank].pid);
   if (!status) status = status_kept_by_kernel(process);  // its parent came between the two
-  if (status && WIFSIGNALED(*status)) failed.signal = WTERMSIG(*status);
-  if (status && WIFEXITED(*status)) failed.exit_code = WEXITSTATUS(*status);
+  if (!status) return failed;
+  const int value = *status;
+  if (WIFSIGNALED(value)) failed.signal = WTERMSIG(value);
+  if (WIFEXITED(value)) failed.exit_code = WEXITSTATUS(value);
   return failed;
 }
 

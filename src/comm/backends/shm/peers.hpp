@@ -42,6 +42,7 @@ class Peers {
 
   /// The ranks whose process has ended. One system call.
   [[nodiscard]] RankSet dead() const noexcept;
+  [[nodiscard]] bool all_in_this_process() const noexcept { return processes_.empty(); }
   [[nodiscard]] bool alive(std::size_t rank) const noexcept;
 
   /// What is known of the end of a dead rank: its parent may have taken the rest away already.

@@ -1,6 +1,7 @@
 // The frame around every operation of an endpoint.
 #pragma once
 
+#include "comm/algorithms/reduction.hpp"
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/core/exclusive.hpp"
 
@@ -8,12 +9,13 @@ namespace cobre::comm::shm {
 
 template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
-  const Where where{detail::to_string(record.operation), rank_, size_};
+  // Put together only where it is needed: the length of the name would be counted at every call.
+  const auto where = [&] { return Where{detail::to_string(record.operation), rank_, size_}; };
   if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
+    throw InvalidCommunicator(where(),
                               "this process was forked from the one that is this rank; only that one may use it");
   }
-  const core::Exclusive exclusive(busy_, where);
+  const core::Exclusive exclusive(busy_, where());
   channel_.enter(record);
   try {
     body();
@@ -22,6 +24,25 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw;
   }
   channel_.leave();
+}
+
+template <class Body>
+void Endpoint::perform_reduction(const detail::OperationRecord& record, Body&& body) {
+  perform(record, [&] {
+    try {
+      body();
+    } catch (const algorithms::ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
+      // The exception itself waits in the call and is rethrown above.
+    }
+  });
+}
+
+inline void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count, std::size_t ranks) {
+  if (count > 0) call.fold().apply(into, sources_.data(), ranks, count);
+  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
+    channel_.finish_because_reduction_threw();
+    throw algorithms::ReductionThrew{};
+  }
 }
 
 template <class Payload>

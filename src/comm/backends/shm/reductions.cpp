@@ -3,8 +3,8 @@
 //
 //   bytes that a rank shows   way            steps
 //   up to inline_bytes        inline         1: they travel in the post
-//   up to exposed_bytes       from rings     1: everyone shows them in its ring
-//   above                     from origin    the others read from its buffer, where all can be reached
+//   below exchanged_bytes     from rings     1: everyone shows them in its ring
+//   above                     from origin    the others read from its buffer, where pointers reach
 //                             by chunks      through its ring, where not
 //
 // All ranks show equally much, so they choose alike. Who wants nothing of a rank does not wait for it.
@@ -16,13 +16,7 @@ namespace cobre::comm::shm {
 template <class WishOf>
 void Endpoint::fold_shown(const detail::OperationRecord& record, const detail::AllreduceCall& call, std::size_t shown,
                           const WishOf& wish_of) {
-  perform(record, [&] {
-    try {
-      Folder<WishOf>(*this, call, shown, wish_of).run();
-    } catch (const algorithms::ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
-      // The exception itself waits in the call and is rethrown above.
-    }
-  });
+  perform_reduction(record, [&] { Folder<WishOf>(*this, call, shown, wish_of).run(); });
 }
 
 void Endpoint::execute(const detail::OperationRecord& record, const detail::ReduceCall& call) {

@@ -15,7 +15,6 @@ class Ring {
   Ring(std::byte* base, std::size_t bytes) noexcept : base_(base), bytes_(bytes) {}
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] Word offset_of(const std::byte* place) const noexcept { return static_cast<Word>(place - base_); }
 
   /// `bytes` in one piece for the operation in progress, whose post is open; waits for readers of what lay there.
   [[nodiscard]] std::byte* take(Channel& channel, std::size_t bytes) {

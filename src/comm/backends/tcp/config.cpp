@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
@@ -51,14 +52,39 @@ std::string read_secret(const std::string& file) {
   return secret;
 }
 
+// What a step of several tasks says of itself; nothing where this is none, or says too little.
+std::optional<TcpConfig> from_slurm() {
+  const auto tasks = slurm::step_num_tasks();
+  const auto task = slurm::process_id();
+  const auto nodes = slurm::step_node_list();
+  if (!tasks || *tasks < 2 || !task || !nodes) return std::nullopt;
+  TcpConfig config;
+  config.rank = static_cast<std::size_t>(*task);
+  config.size = static_cast<std::size_t>(*tasks);
+  config.coordinator = tcp::first_node(*nodes);
+  config.munge = true;
+  // Steps that run on one node at the same time must not meet at the same port. Below those that the kernel gives away.
+  const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
+  std::uint64_t mixed = 0;
+  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
+  config.port = static_cast<std::uint16_t>(20000 + mixed % 12000);
+  return config;
+}
+
 }  // namespace
 
 TcpConfig TcpConfig::from_environment() {
   core::EnvironmentReader environment("tcp");
   TcpConfig config;
-  config.coordinator = environment.required_text("COBRE_TCP_COORDINATOR");
-  config.rank = environment.required_number("COBRE_TCP_RANK", 0, tcp::largest_job - 1);
-  config.size = environment.required_number("COBRE_TCP_SIZE", 1, tcp::largest_job);
+  if (const auto step = from_slurm(); step && !core::is_set("COBRE_TCP_COORDINATOR")) {
+    config = *step;
+    config.rank = environment.number("COBRE_TCP_RANK", 0, tcp::largest_job - 1).value_or(config.rank);
+    config.size = environment.number("COBRE_TCP_SIZE", 1, tcp::largest_job).value_or(config.size);
+  } else {
+    config.coordinator = environment.required_text("COBRE_TCP_COORDINATOR");
+    config.rank = environment.required_number("COBRE_TCP_RANK", 0, tcp::largest_job - 1);
+    config.size = environment.required_number("COBRE_TCP_SIZE", 1, tcp::largest_job);
+  }
   config.port = static_cast<std::uint16_t>(environment.number("COBRE_TCP_PORT", 1, 65535).value_or(config.port));
   config.bind_address = environment.text("COBRE_TCP_BIND_ADDR").value_or("");
   config.secret.file = environment.text("COBRE_TCP_SECRET_FILE").value_or("");
@@ -73,10 +99,24 @@ TcpConfig TcpConfig::from_environment() {
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
   environment.require_all();
+  config.munge = config.munge && config.secret.empty() && tcp::has_munge();
   return config;
 }
 
 namespace tcp {
+
+std::string first_node(std::string_view list) {
+  const auto end = list.find_first_of(",[");
+  std::string node(list.substr(0, end));
+  if (end == std::string_view::npos || list[end] == ',') return node;
+  const std::string_view numbers = list.substr(end + 1);
+  node += numbers.substr(0, numbers.find_first_of(",-]"));
+  // What stands behind the brackets belongs to every name: n[1-2]-ib.
+  const auto close = numbers.find(']');
+  if (close == std::string_view::npos) return node;
+  const std::string_view rest = numbers.substr(close + 1);
+  return node + std::string(rest.substr(0, rest.find(',')));
+}
 
 void check(const TcpConfig& config) {
   if (!parse_host_and_port(config.coordinator)) {
@@ -94,6 +134,9 @@ void check(const TcpConfig& config) {
   }
   if (!config.secret.file.empty() && !config.secret.value.empty()) {
     throw InitializationFailed("tcp", "both COBRE_TCP_SECRET_FILE and COBRE_TCP_SECRET are set; set one of them");
+  }
+  if (config.munge && !config.secret.empty()) {
+    throw InitializationFailed("tcp", "both a secret and MUNGE are asked for; choose one of them");
   }
   if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0 ||
       config.host_timeout.count() < 1000) {
@@ -118,7 +161,8 @@ Key job_key(const TcpConfig& config) {
 }
 
 void require_protection(const TcpConfig& config, const Address& address) {
-  if (config.secret.empty() && !address.is_loopback()) throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
+  if (config.secret.empty() && !config.munge && !address.is_loopback())
+    throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
 }
 
 }  // namespace tcp

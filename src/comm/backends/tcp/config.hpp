@@ -3,6 +3,9 @@
 
 #include <cobre/comm/tcp.hpp>
 
+#include <string>
+#include <string_view>
+
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/keys.hpp"
 
@@ -10,6 +13,9 @@ namespace cobre::comm::tcp {
 
 /// Throws InvalidConfiguration for the first thing that does not.
 void check(const TcpConfig& config);
+
+/// The first host of a list as Slurm folds it: n1 of `n[1-3,7]`.
+[[nodiscard]] std::string first_node(std::string_view list);
 
 /// The coordinator with its port; `check` has passed.
 [[nodiscard]] HostAndPort coordinator_of(const TcpConfig& config);

@@ -24,14 +24,11 @@ class ControlLink {
   }
   void flush() {
     if (lost_) return;
-    if (send_some(fd(), unsent_, sent_) == Moved::Closed) {
-      // What the other end said last may still be there to be read.
-      unsent_.clear();
-      sent_ = 0;
-    } else if (!has_unsent()) {
-      unsent_.clear();
-      sent_ = 0;
-    }
+    // Where the other end is gone, what it said last may still be there to be read.
+    const bool closed = send_some(fd(), unsent_, sent_) == Moved::Closed;
+    if (!closed && has_unsent()) return;
+    unsent_.clear();
+    sent_ = 0;
   }
 
   /// Hands every notice that has come to `take(kind, body, whole)`, and notes the end of the connection.

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto patience_with_candidate = 2s;    // from being trusted to having said who it is
 constexpr auto patience_with_predecessor = 1s;  // an earlier job on this port may be on its way out
 constexpr auto patience_with_reports = 1s;      // beyond the deadline, at which every rank reports what it lacks
+constexpr auto patience_with_latecomers = 1s;   // who shall hear why there will be no job
 constexpr std::size_t spare_places = 64;        // for strangers, beside one for each rank
 
 // Knows the key, and is about to say which rank it is.
@@ -50,13 +51,16 @@ class Coordinator final : public Rendezvous {
         where_{"connect", 0, config.size},
         key_(job_key(config)),
         deadline_(Clock::now() + config.connect_timeout),
-        reception_(key_, open_doors(), config.size + spare_places),
+        reception_(key_, open_doors(), config.size + spare_places, config.munge ? Trust::Munge : Trust::Secret),
         arrived_(config.size) {
     own_ = present(config);
   }
 
   Gathering gather() override {
-    while (present_ < config_.size) admit();
+    while (present_ < config_.size) {
+      admit();
+      if (doom_ && Clock::now() >= doomed_at_) give_up(*doom_);
+    }
     // Whoever comes from here on comes to another job, or for no good.
     reception_.close();
     candidates_.clear();
@@ -172,8 +176,12 @@ class Coordinator final : public Rendezvous {
     Arrived arrived{std::move(candidate.socket), candidate.session, member};
     if (const auto problem = problem_with(member, config_.size)) {
       tell(arrived, ReplyKind::Refused, *problem);
-      // A rank of this job with another idea of its size: the rest need not wait for what cannot come.
-      if (member.size != config_.size) give_up(*problem);
+      // A rank of this job with another idea of its size: the rest need not wait for what cannot come, but those who
+      // are about to arrive shall hear of it too.
+      if (member.size != config_.size && !doom_) {
+        doom_ = *problem;
+        doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
+      }
       return true;
     }
     auto& place = arrived_[member.rank];
@@ -215,7 +223,7 @@ class Coordinator final : public Rendezvous {
       gathering.members[0].door = door->to_wire();
       Reply reply;
       reply.kind = ReplyKind::Table;
-      reply.job = gathering.job;
+      reply.job = masked(gathering.job, arrived.session.key);
       const auto table = std::as_bytes(std::span(gathering.members));
       if (!tell(arrived, reply)) mourn(rank);
       const Mac seal = seal_of(arrived.session.key, {Direction::FromRankZero, arrived.frames++}, table);
@@ -331,6 +339,8 @@ class Coordinator final : public Rendezvous {
   Member own_;
   Outcome outcome_;
   std::size_t present_ = 1;
+  std::optional<std::string> doom_;  // why this job will not be
+  Clock::time_point doomed_at_;
 };
 
 }  // namespace

@@ -43,7 +43,8 @@ Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.s
   } else {
     hosts_ = find_hosts(std::array{present(config)}, 0);
   }
-  topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job()};
+  topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job(), hosts_.placements};
+  if (rank_ == 0) topology::warn_of_spanning(topology_);
 }
 
 void Endpoint::meet(const TcpConfig& config) {
@@ -51,7 +52,7 @@ void Endpoint::meet(const TcpConfig& config) {
   Gathering gathering = rendezvous->gather();
   hosts_ = find_hosts(gathering.members, rank_);
 #ifdef COBRE_COMM_HAS_SHM
-  if (hosts_.list.size() == 1 && hosts_.all_share && size_ <= shm::largest_group) {
+  if (hosts_.list.size() == 1 && hosts_.all_share) {
     // One machine: no byte needs the network, and who dies is seen by the kernel.
     return share_memory(config, gathering, config.timeout);
   }
@@ -74,8 +75,6 @@ void Endpoint::meet(const TcpConfig& config) {
       if (const auto endpoint = shared.lock()) endpoint->interrupt();
     });
   }
-#else
-  hosts_.step = 1;
 #endif
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);

@@ -121,6 +121,7 @@ class Endpoint {
   detail::Operation current_ = detail::Operation::Barrier;
   std::uint64_t sequence_ = 0;
   std::uint64_t chain_ = 0;
+  std::uint64_t streamed_ = 0;           // rooted operations since all ranks met
   std::optional<std::string> finished_;  // why, for later calls
   std::atomic<bool> busy_{false};
 };

@@ -56,7 +56,7 @@ struct Session {
 /// The acceptor's side as a machine that is fed what has come. It never waits and never allocates.
 class Acceptance {
  public:
-  explicit Acceptance(const Key& key) : key_(key) {}
+  explicit Acceptance(const Key& key) noexcept : key_(key) {}
 
   enum class State { Reading, Trusted, Failed };
 
@@ -75,7 +75,7 @@ class Acceptance {
   State finish_challenge();
   State finish_proof();
 
-  const Key& key_;
+  Key key_;
   State state_ = State::Reading;
   bool challenged_ = false;
   std::size_t got_ = 0;

@@ -93,8 +93,8 @@ void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail:
   });
   if (hosts_.place == 0) {
     Stride leaders(*wire_, hosts_.step);
-    // The algorithm puts this host's part into its place, where it is already.
-    algorithms::allgatherv(leaders, {own, packed_.data(), host_bytes_, host_displs_, 1}, tuning_, scratch_);
+    const detail::AllgathervCall between{own, packed_.data(), host_bytes_, host_displs_, 1, true};
+    algorithms::allgatherv(leaders, between, tuning_, scratch_);
   }
   on_host([&](shm::Endpoint& host) { host.broadcast(record, {packed_.data(), total, 0}); });
   const std::byte* part = packed_.data();

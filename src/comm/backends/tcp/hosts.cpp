@@ -9,6 +9,9 @@ namespace cobre::comm::tcp {
 
 Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
   Hosts hosts;
+  std::vector<topology::PlacementRecord> records;
+  for (const Member& member : members) records.push_back(member.placement);
+  hosts.placements = topology::placements_of(records);
   std::vector<Bytes32> known;
   std::vector<std::size_t> host_of;
   bool everyone_shares = true;
@@ -23,6 +26,10 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
     hosts.list[host_of.back()].ranks.push_back(member.rank);
     everyone_shares = everyone_shares && member.shares_memory != 0;
   }
+  // As many as the shm backend can take in. All decide from the same table, so all decide alike.
+  constexpr std::size_t most_that_share = 128;
+  const bool too_many =
+      std::ranges::any_of(hosts.list, [](const HostInfo& host) { return host.ranks.size() > most_that_share; });
   hosts.own = host_of[rank];
   const auto& neighbours = hosts.neighbours();
   hosts.place = static_cast<std::size_t>(std::ranges::find(neighbours, rank) - neighbours.begin());
@@ -36,7 +43,8 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
   }
   hosts.cpus = std::min<std::size_t>(core::count(cpus), quota);
 
-  // All decide from the same table, so all decide alike.
+  hosts.all_share = hosts.all_share && !too_many;
+
   const std::size_t step = hosts.list.front().ranks.size();
   const bool regular =
       everyone_shares && std::has_single_bit(step) &&

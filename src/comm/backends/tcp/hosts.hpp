@@ -12,11 +12,12 @@
 namespace cobre::comm::tcp {
 
 struct Hosts {
-  std::vector<HostInfo> list;  // by first rank
-  std::size_t own = 0;         // the one of this rank
-  std::size_t place = 0;       // of this rank among the ranks of its host
-  std::size_t cpus = 1;        // that the ranks of this host have together
-  bool all_share = true;       // no rank of this host refuses to share memory
+  std::vector<HostInfo> list;             // by first rank
+  std::vector<RankPlacement> placements;  // by rank
+  std::size_t own = 0;                    // the one of this rank
+  std::size_t place = 0;                  // of this rank among the ranks of its host
+  std::size_t cpus = 1;                   // that the ranks of this host have together
+  bool all_share = true;                  // no rank of this host refuses to share memory
   /// The number of ranks a host where the hosts form whole branches of the canonical tree: rank i is on host i / step,
   /// and step is a power of two. 1 where they do not; then reductions go from rank to rank.
   std::size_t step = 1;

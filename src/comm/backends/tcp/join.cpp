@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/core/text.hpp"
 
@@ -51,7 +52,7 @@ class Joiner final : public Rendezvous {
     while (reply_.kind == ReplyKind::Accepted) await_reply();
     if (reply_.kind != ReplyKind::Table) throw_nonsense();
 
-    gathering.job = reply_.job;
+    gathering.job = masked(reply_.job, session_.key);
     gathering.link_key = link_key_of(key_, gathering.job);
     gathering.members.resize(config_.size);
     const auto table = std::as_writable_bytes(std::span(gathering.members));
@@ -84,11 +85,12 @@ class Joiner final : public Rendezvous {
     auto pause = first_pause;
     for (;;) {
       for (const Address& address : coordinator_addresses(config_, deadline_)) {
+        if (Clock::now() >= deadline_) throw_no_coordinator();
         if (knock_at(address)) return;
       }
-      if (Clock::now() >= deadline_) throw_no_coordinator();
       // Jittered, so that a thousand ranks do not come in step.
-      std::this_thread::sleep_for(pause / 2 + pause * (draw() % 1024) / 2048);
+      const Clock::duration jittered = pause / 2 + pause * static_cast<int>(draw() % 1024) / 2048;
+      std::this_thread::sleep_until(std::min(Clock::now() + jittered, deadline_));
       pause = std::min(2 * pause, longest_pause);
     }
   }
@@ -102,8 +104,13 @@ class Joiner final : public Rendezvous {
       return false;
     }
     prepare_link(opened.socket.get(), config_.host_timeout);
-    const Introduction met = introduce(opened.socket.get(), key_, Purpose::Join, config_.rank, 0,
-                                       std::min(deadline_, Clock::now() + patience_with_handshake));
+    const auto until = std::min(deadline_, Clock::now() + patience_with_handshake);
+    const std::optional<Key> key = config_.munge ? vouched_key(opened.socket.get(), until) : key_;
+    if (!key) {
+      problem_ = fmt::format("MUNGE does not vouch for whoever listens at {}", address.text());
+      return false;
+    }
+    const Introduction met = introduce(opened.socket.get(), *key, Purpose::Join, config_.rank, 0, until);
     switch (met.refusal) {
       case Refusal::None:
         socket_ = std::move(opened.socket);
@@ -119,6 +126,17 @@ class Joiner final : public Rendezvous {
       case Refusal::NotAdmitted: problem_ = fmt::format("{} closed the connection", address.text()); break;
     }
     return false;
+  }
+
+  // Half of the key goes there in a credential, half comes back in another.
+  static std::optional<Key> vouched_key(int socket, Clock::time_point until) {
+    const Bytes32 ours = random_bytes();
+    Credential credential = write_credential(ours);
+    const auto bytes = std::as_writable_bytes(std::span(&credential, 1));
+    if (!send_all(socket, bytes, until) || !receive_all(socket, bytes, until)) return std::nullopt;
+    const auto theirs = read_credential(credential);
+    if (!theirs) return std::nullopt;
+    return key_between(ours, *theirs);
   }
 
   [[noreturn]] void throw_no_coordinator() const {

@@ -8,6 +8,13 @@ Mac seal_of(const Key& session, SealNumber number, std::span<const std::byte> bo
   return authenticate(session, {label("cobre-comm tcp: sealed"), raw(number), body});
 }
 
+Bytes32 masked(const Bytes32& job, const Key& session) {
+  // The session's key is used for one job, once: its mask is a pad that never comes again.
+  Bytes32 result = authenticate(session, {label("cobre-comm tcp: mask of the job")});
+  for (std::size_t i = 0; i < job.size(); ++i) result[i] ^= job[i];
+  return result;
+}
+
 std::optional<std::string> problem_with(const Member& member, std::size_t size) {
   if (member.size != size) {
     return fmt::format("rank {} came with COBRE_TCP_SIZE {}, but rank 0 has {}; give all ranks the same", member.rank,

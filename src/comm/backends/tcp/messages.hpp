@@ -15,6 +15,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/keys.hpp"
 #include "comm/core/waiting_cpus.hpp"
+#include "comm/topology/placement.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -50,6 +51,7 @@ struct Member {
   std::uint32_t shares_memory = 0;
   core::CpuMask cpus{};
   std::uint64_t cpu_quota = 0;
+  topology::PlacementRecord placement;
 };
 
 enum class ReplyKind : std::uint32_t { Accepted = 1, Refused, Table, Go, Failed, Died };
@@ -90,6 +92,9 @@ template <class Body>
 [[nodiscard]] bool seal_holds(const Key& session, SealNumber number, const Sealed<Body>& frame) {
   return same(frame.seal, seal_of(session, number, raw(frame.body)));
 }
+
+/// The job on its way to a rank, unreadable for others; the same again makes it readable.
+[[nodiscard]] Bytes32 masked(const Bytes32& job, const Key& session);
 
 /// What is wrong with a rank that presents itself to a job of that size; nothing where it is welcome.
 [[nodiscard]] std::optional<std::string> problem_with(const Member& member, std::size_t size);

@@ -4,7 +4,6 @@
 #include "comm/backends/tcp/transport.hpp"
 
 namespace cobre::comm::tcp {
-
 namespace {
 
 // The others go from rank to rank, wherever the ranks are.
@@ -22,11 +21,20 @@ void Endpoint::execute(const detail::OperationRecord& record, const Call& call) 
   if (sentinel_ == nullptr) return shared_->execute(record, call);
 #endif
   perform(record, [&] {
+    // Who only sends hears from nobody: now and then it has to, or it would run ahead of ranks that are somewhere else.
+    // All ranks count alike, so all come.
+    constexpr std::uint64_t operations_on_trust = 64;
+    streamed_ = detail::is_rooted(record.operation) ? streamed_ + 1 : 0;
+    const bool meet_again = streamed_ % operations_on_trust == operations_on_trust - 1;
 #ifdef COBRE_COMM_HAS_SHM
     if constexpr (has_way_by_hosts<Call>) {
-      if (hierarchical()) return run_on_hosts(record, call);
+      if (hierarchical()) {
+        if (meet_again) run_on_hosts(record, detail::BarrierCall{});
+        return run_on_hosts(record, call);
+      }
     }
 #endif
+    if (meet_again) run(detail::BarrierCall{});
     run(call);
   });
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/sockets.hpp"
 
@@ -23,9 +24,12 @@ struct Guest {
   Admission admission;
 };
 
+/// How visitors prove to belong here: they know the key, or MUNGE vouches for them.
+enum class Trust { Secret, Munge };
+
 class Reception {
  public:
-  Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places);
+  Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places, Trust trust = Trust::Secret);
 
   [[nodiscard]] bool open() const noexcept { return !listeners_.empty(); }
   /// Nobody comes any more, and nobody who is not trusted yet ever will be.
@@ -47,15 +51,20 @@ class Reception {
     core::Descriptor socket;
     Acceptance acceptance;
     Clock::time_point deadline;
+    bool vouched = false;
+    Credential credential;
+    std::size_t got = 0;
   };
 
   void accept_from(const core::Descriptor& listener);
   /// False where the visitor has to go.
   [[nodiscard]] bool listen_to(Visitor& visitor);
+  [[nodiscard]] static bool take_credential(Visitor& visitor);
 
-  const Key& key_;
+  Key key_;
   std::vector<core::Descriptor> listeners_;
   std::size_t places_;
+  Trust trust_;
   std::list<Visitor> visitors_;  // oldest first; each stays where it is, because its answer points into it
   std::size_t strangers_ = 0;
   std::optional<Address> last_stranger_;

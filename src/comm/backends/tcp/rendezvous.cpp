@@ -23,13 +23,14 @@ std::unique_ptr<Rendezvous> open_rendezvous(const TcpConfig& config) {
 }
 
 Bytes32 host_identity() {
-  // The name of a host says little: containers share it, clones share it. A kernel that was booted once does not lie.
+  // The name alone says little: clones share it. A kernel that was booted once does not lie; but one kernel may carry
+  // several hosts, which have networks or names of their own.
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   if (boot.empty()) return random_bytes();  // not to be told: shares with nobody
   struct stat network {};
   (void)stat("/proc/self/ns/net", &network);
-  const std::string who = fmt::format("{} {} {}", boot, network.st_ino, geteuid());
+  const std::string who = fmt::format("{} {} {} {}", boot, network.st_ino, geteuid(), topology::host_name());
   return key_from_secret(who);
 }
 
@@ -40,9 +41,12 @@ Member present(const TcpConfig& config) {
   member.host = host_identity();
   member.host_name.say(topology::host_name());
   member.pid = getpid();
+#ifdef COBRE_COMM_HAS_SHM
   member.shares_memory = config.shared_memory ? 1 : 0;
+#endif
   member.cpus = core::allowed_cpus();
   member.cpu_quota = core::cpu_quota();
+  member.placement = topology::placement_here();
   return member;
 }
 

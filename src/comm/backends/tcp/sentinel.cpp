@@ -42,9 +42,6 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, const
       reception_(settings_.link_key, std::move(doors), settings_.size + places_at_the_door),
       left_(settings_.size),
       arbiter_(settings_.size) {
-  for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
-    if ((rank & (rank - 1)) == settings_.rank) ++children_;
-  }
   // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;
@@ -61,7 +58,7 @@ Sentinel::~Sentinel() {
 }
 
 void Sentinel::forget_thread() noexcept {
-  (void)thread_.release();  // NOLINT(bugprone-unused-return-value): it is not there to be joined
+  (void)thread_.release();  // nobody is there to be joined
 }
 
 // ---- the calling thread -------------------------------------------------------------------------------------------
@@ -157,6 +154,7 @@ void Sentinel::spread_abort(int code) noexcept {
 // ---- the thread ---------------------------------------------------------------------------------------------------
 
 void Sentinel::run() {
+  close_door_behind_the_last();
   while (running_) turn();
   flush_all(last_words);
   const std::lock_guard lock(mutex_);
@@ -200,10 +198,7 @@ void Sentinel::take_requests() {
     switch (request.kind) {
       case Request::Kind::Report: propose(request.verdict); break;
       case Request::Kind::Inquiry: inquire(request.inquiry); break;
-      case Request::Kind::Parent:
-        links_.emplace_back(std::move(request.socket), parent_rank());
-        had_parent_ = true;
-        break;
+      case Request::Kind::Parent: links_.emplace_back(std::move(request.socket), parent_rank()); break;
       case Request::Kind::Goodbye:
         forward(nullptr, notice(NoticeKind::Farewell,
                                 Farewell{.rank = static_cast<std::uint32_t>(settings_.rank), .left = journal_.left()}));
@@ -232,11 +227,23 @@ void Sentinel::welcome(Guest guest) {
     if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
     connected_children_.set(peer);
     links_.emplace_back(std::move(guest.socket), peer);
-  } else if (challenge.purpose == Purpose::Data && !arrived_[peer]) {
+  } else if (challenge.purpose == Purpose::Data && !linked_.test(peer)) {
     if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
     arrived_[peer] = std::move(guest.socket);
+    linked_.set(peer);
   }
+  close_door_behind_the_last();
   changed_.notify_all();
+}
+
+// Ranks above this one come here, each with a link and the children in the tree with a second one. After that nobody
+// has business here any more.
+void Sentinel::close_door_behind_the_last() {
+  for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
+    const bool child = (rank & (rank - 1)) == settings_.rank;
+    if (!linked_.test(rank) || (child && !connected_children_.test(rank))) return;
+  }
+  reception_.close();
 }
 
 void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body,

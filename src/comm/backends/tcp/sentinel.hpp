@@ -97,6 +97,7 @@ class Sentinel {
   void turn();
   void take_requests();
   void welcome(Guest guest);
+  void close_door_behind_the_last();
   void hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body, std::span<const std::byte> whole);
   void bury_lost_links();
   void look_at_the_clock();
@@ -125,7 +126,6 @@ class Sentinel {
   std::condition_variable changed_;
   std::vector<Request> requests_;
   std::vector<core::Descriptor> arrived_;  // links by rank, until they are taken
-  std::size_t children_ = 0;
   RankBits connected_children_;
   std::optional<Verdict> verdict_;
   bool stopped_ = false;
@@ -135,7 +135,7 @@ class Sentinel {
   // The thread's own.
   Reception reception_;
   std::list<ControlLink> links_;
-  bool had_parent_ = false;
+  RankBits linked_;                                 // whose data links came in
   std::vector<std::optional<std::uint64_t>> left_;  // by rank: the last operation of those who said goodbye
   RankBits dead_;
   Arbiter arbiter_;

@@ -51,10 +51,11 @@ Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done)
 
 bool await(int socket, short events, Clock::time_point deadline) noexcept {
   for (;;) {
+    // What is ready at the deadline is in time.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
     pollfd entry{.fd = socket, .events = events, .revents = 0};
-    if (poll(&entry, 1, static_cast<int>(std::min<long>(left, 1000))) > 0) return true;
+    if (poll(&entry, 1, static_cast<int>(std::clamp<long>(left, 0, 1000))) > 0) return true;
+    if (left <= 0) return false;
   }
 }
 

@@ -1,26 +1,23 @@
-// Ranks that call different things: everyone hears of it, and who and what it was.
+// Ranks that call different things: everyone hears of it, and who and what it was, whatever lies between them.
 
-#include <gtest/gtest.h>
-
-#include "support/shm_ranks.hpp"
+#include "fault/mismatch.hpp"
 
 namespace {
 
+using cobre::comm::CommBackend;
 using cobre::comm::ReduceOp;
-using cobre::comm::ShmBackend;
+using mismatch::Call;
 using test::outcome_of;
-using test::shm_configs;
-using test::start_ranks;
 
-using Call = std::function<void(const ShmBackend&)>;
+class Mismatch : public mismatch::OnEveryBackend {};
 
-void barrier(const ShmBackend& comm) {
+void barrier(const CommBackend& comm) {
   comm.barrier();
 }
 
 template <class T>
 Call allreduce(std::size_t count, ReduceOp op = ReduceOp::Sum) {
-  return [=](const ShmBackend& comm) {
+  return [=](const CommBackend& comm) {
     std::vector<T> data(count, T{1});
     comm.allreduce_inplace(data, op);
   };
@@ -28,7 +25,7 @@ Call allreduce(std::size_t count, ReduceOp op = ReduceOp::Sum) {
 
 template <class T = double>
 Call broadcast(std::size_t count, std::size_t root) {
-  return [=](const ShmBackend& comm) {
+  return [=](const CommBackend& comm) {
     std::vector<T> data(count);
     comm.broadcast(data, root);
   };
@@ -36,7 +33,7 @@ Call broadcast(std::size_t count, std::size_t root) {
 
 // Rank r gives r + 1 elements, as all know, but for one rank that believes something else of itself.
 Call allgatherv(std::size_t extra_of_last) {
-  return [=](const ShmBackend& comm) {
+  return [=](const CommBackend& comm) {
     std::vector<std::size_t> counts;
     std::vector<std::size_t> displs;
     for (std::size_t rank = 0; rank < comm.size(); ++rank) {
@@ -49,41 +46,24 @@ Call allgatherv(std::size_t extra_of_last) {
   };
 }
 
-// All ranks do `usual` but `odd_one`; every one of them must say the same.
-void expect_mismatch(std::size_t size, std::size_t odd_one, const Call& usual, const Call& odd,
-                     const std::string& expected) {
-  auto ranks = start_ranks(shm_configs(size), [&](const ShmBackend& comm) -> std::string {
-    for (int i = 0; i < 5; ++i) comm.barrier();
-    const std::string first = outcome_of([&] {
-      (comm.rank() == odd_one ? odd : usual)(comm);
-      comm.barrier();  // what a broadcast cannot tell its root at once, the next synchronising call does
-    });
-    return first + "; " + outcome_of([&] { comm.barrier(); });
-  });
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    EXPECT_EQ(ranks[rank].words(), "CollectiveMismatch " + expected + "; InvalidCommunicator")
-        << "rank " << rank << " of " << size;
-  }
-}
-
-TEST(ShmMismatch, OfTheOperation) {
+TEST_P(Mismatch, OfTheOperation) {
   expect_mismatch(3, 1, barrier, allreduce<double>(1), "operation 1");
   expect_mismatch(2, 0, barrier, allreduce<double>(1000), "operation 0 1");
   expect_mismatch(4, 3, broadcast(10, 0), barrier, "operation 3");
   expect_mismatch(4, 0, broadcast(10, 0), barrier, "operation 0");
 }
 
-TEST(ShmMismatch, OfTheReduction) {
+TEST_P(Mismatch, OfTheReduction) {
   expect_mismatch(3, 2, allreduce<double>(1), allreduce<double>(1, ReduceOp::Max), "op 2");
   expect_mismatch(3, 0, allreduce<double>(100'000), allreduce<double>(100'000, ReduceOp::Max), "op 0");
 }
 
-TEST(ShmMismatch, OfTheType) {
+TEST_P(Mismatch, OfTheType) {
   expect_mismatch(3, 2, allreduce<double>(4), allreduce<float>(4), "type 2");
   expect_mismatch(3, 1, broadcast<double>(4, 0), broadcast<float>(4, 0), "type 1");
 }
 
-TEST(ShmMismatch, OfTheCountAcrossEveryAlgorithm) {
+TEST_P(Mismatch, OfTheCountAcrossEveryAlgorithm) {
   for (const std::size_t count : {3U, 100U, 5'000U, 50'000U}) {
     expect_mismatch(3, 1, allreduce<double>(count), allreduce<double>(count + 1), "count 1");
     expect_mismatch(3, 1, broadcast(count, 0), broadcast(count + 1, 0), "count 1");
@@ -93,12 +73,12 @@ TEST(ShmMismatch, OfTheCountAcrossEveryAlgorithm) {
   expect_mismatch(2, 1, broadcast(100'000, 0), broadcast(1, 0), "count 0 1");
 }
 
-TEST(ShmMismatch, OfAnyOfTheCountsOfAGather) {
+TEST_P(Mismatch, OfAnyOfTheCountsOfAGather) {
   expect_mismatch(3, 2, allgatherv(0), allgatherv(7), "counts 2");
   expect_mismatch(4, 0, allgatherv(0), allgatherv(40), "counts 0");
 }
 
-TEST(ShmMismatch, OfTheRootEvenWhereBothBelieveTheyAreIt) {
+TEST_P(Mismatch, OfTheRootEvenWhereBothBelieveTheyAreIt) {
   for (const std::size_t count : {1U, 100U, 50'000U}) {
     expect_mismatch(3, 2, broadcast(count, 0), broadcast(count, 1), "root 2");
     expect_mismatch(3, 1, broadcast(count, 0), broadcast(count, 1), "root 1");
@@ -107,15 +87,15 @@ TEST(ShmMismatch, OfTheRootEvenWhereBothBelieveTheyAreIt) {
   }
 }
 
-TEST(ShmMismatch, OfEquallyManyRanksNamesThemAll) {
-  auto ranks = start_ranks(shm_configs(4), [](const ShmBackend& comm) -> std::string {
+TEST_P(Mismatch, OfEquallyManyRanksNamesThemAll) {
+  auto ranks = start(4, [](const CommBackend& comm) -> std::string {
     return outcome_of([&] { allreduce<double>(comm.rank() < 2 ? 5 : 6)(comm); });
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "CollectiveMismatch count 0 1 2 3");
 }
 
-TEST(ShmMismatch, IsFoundEvenIfOnlyBroadcastsFollow) {
-  auto ranks = start_ranks(shm_configs(2), [](const ShmBackend& comm) -> std::string {
+TEST_P(Mismatch, IsFoundEvenIfOnlyBroadcastsFollow) {
+  auto ranks = start(2, [](const CommBackend& comm) -> std::string {
     return outcome_of([&] {
       for (int i = 0; i < 1000; ++i) (void)comm.broadcast(i, comm.rank());
     });
@@ -123,8 +103,8 @@ TEST(ShmMismatch, IsFoundEvenIfOnlyBroadcastsFollow) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "CollectiveMismatch root 0 1");
 }
 
-TEST(ShmMismatch, SaysInWordsWhatEachSideDoes) {
-  auto ranks = start_ranks(shm_configs(3), [](const ShmBackend& comm) -> std::string {
+TEST_P(Mismatch, SaysInWordsWhatEachSideDoes) {
+  auto ranks = start(3, [](const CommBackend& comm) -> std::string {
     try {
       if (comm.rank() == 2) {
         allreduce<float>(8, ReduceOp::Max)(comm);
@@ -144,12 +124,12 @@ TEST(ShmMismatch, SaysInWordsWhatEachSideDoes) {
       "with arguments that fit together (differing: rank 2)");
 }
 
-TEST(ShmMismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
+TEST_P(Mismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
   struct Unhappy : std::runtime_error {
     using runtime_error::runtime_error;
   };
   for (const std::size_t count : {1U, 1000U, 20'000U, 200'000U}) {
-    auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
+    auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
       std::vector<double> data(count, 1.0);
       const bool unhappy = comm.rank() == 1;
       std::string first;
@@ -175,5 +155,8 @@ TEST(ShmMismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(mismatch::backends()),
+                         [](const auto& backend) { return backend.param.name; });
 
 }  // namespace

@@ -1,0 +1,40 @@
+// What this rank may use: Slurm says it in the environment, and nobody has to repeat it.
+#pragma once
+
+#include <cobre/comm/base/slurm.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "case.hpp"
+
+namespace sddp {
+
+/// The threads that were asked for; without a wish, the CPUs that Slurm gives a task; without Slurm, one.
+[[nodiscard]] inline int threads_of_rank(int wish) {
+  return wish > 0 ? wish : std::max(1, cobre::comm::slurm::cpus_per_task().value_or(1));
+}
+
+/// The memory that Slurm grants the job on this node, in bytes, where it grants less than all.
+[[nodiscard]] inline std::optional<std::uint64_t> memory_of_node() {
+  namespace slurm = cobre::comm::slurm;
+  constexpr std::uint64_t megabyte = 1 << 20;
+  if (const auto node = slurm::memory_per_node_mb(); node && *node > 0) return *node * megabyte;
+  const auto cpu = slurm::memory_per_cpu_mb();
+  const auto cpus = slurm::cpus_on_node();
+  if (cpu && *cpu > 0 && cpus && *cpus > 0) return *cpu * static_cast<std::uint64_t>(*cpus) * megabyte;
+  return std::nullopt;
+}
+
+/// Throws InputError where the shared tables would not fit: now, and not when the job is killed hours later.
+inline void check_memory(std::uint64_t needed) {
+  const auto budget = memory_of_node();
+  if (!budget || needed <= *budget) return;
+  throw InputError("the cuts need " + std::to_string(needed >> 20) + " MB on each node and Slurm grants " +
+                   std::to_string(*budget >> 20) +
+                   " MB: ask for more with --mem, or for fewer iterations or scenarios");
+}
+
+}  // namespace sddp

@@ -1,0 +1,110 @@
+#include "comm/backends/shm/witness.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+#include "comm/backends/shm/messages.hpp"
+#include "comm/core/describe_operation.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+struct View {
+  std::uint64_t magic = protocol_magic;
+  std::uint64_t layout = Hello{}.layout;
+  std::uint64_t bytes = 0;
+  std::uint64_t ranks = 0;
+};
+
+// The operation with that number, unless the rank has been replacing it. See Channel::note_record() for the orders.
+std::optional<detail::OperationRecord> record_of(const RankBlock& rank, Word sequence) {
+  const RecordLine& line = rank.records[sequence % record_depth];
+  std::array<Word, std::tuple_size_v<decltype(line.record)>> words{};
+  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_acquire);
+  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
+  return std::bit_cast<detail::OperationRecord>(words);
+}
+
+std::string named(const RankBlock& rank, Word sequence) {
+  const auto record = record_of(rank, sequence);
+  // Memory that a dying rank has written all over must not take the launcher with it.
+  if (!record || record->operation > detail::Operation::Fence) return "an operation";
+  return core::describe(*record);
+}
+
+}  // namespace
+
+std::string witness_text(int socket) {
+  struct stat status {};
+  return fstat(socket, &status) == 0 ? fmt::format("{}:{}", socket, status.st_ino) : "";
+}
+
+int witness_descriptor(const std::string& text) noexcept {
+  int descriptor = -1;
+  ino_t inode = 0;
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, descriptor);
+  if (number.ec != std::errc{} || number.ptr == end || *number.ptr != ':') return -1;
+  if (std::from_chars(number.ptr + 1, end, inode).ec != std::errc{}) return -1;
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode) return -1;
+  return descriptor;
+}
+
+void admit_witness(int socket, const core::Descriptor& memory, std::size_t bytes, std::size_t ranks) noexcept {
+  (void)fcntl(socket, F_SETFD, FD_CLOEXEC);  // programs that this rank starts have no part in the group
+  const View view{.bytes = bytes, .ranks = ranks};
+  const int descriptor = memory.get();
+  (void)send_bytes(socket, std::as_bytes(std::span(&view, 1)), std::span(&descriptor, 1));
+}
+
+std::optional<Witness> Witness::receive(const core::Descriptor& socket) {
+  View view;
+  std::vector<core::Descriptor> descriptors;
+  if (receive_message(socket, view, descriptors) != Received::Message || descriptors.size() != 1) return std::nullopt;
+  const View expected;
+  const bool fits = view.ranks >= 1 && view.ranks <= largest_group &&
+                    view.bytes >= channel_offset + ChannelBlock::bytes(static_cast<std::size_t>(view.ranks));
+  // Another version of this library: its ranks run all the same, unseen.
+  if (view.magic != expected.magic || view.layout != expected.layout || !fits) return std::nullopt;
+  try {
+    const Where where{"witness", 0, view.ranks};
+    return Witness(Mapping(where, descriptors.front(), view.bytes, Access::Read), view.ranks);
+  } catch (const AllocationFailed&) {
+    return std::nullopt;
+  }
+}
+
+ChannelBlock& Witness::block() const noexcept {
+  return *reinterpret_cast<ChannelBlock*>(segment_.data() + channel_offset);
+}
+
+std::string Witness::whereabouts(std::size_t rank) const {
+  const RankBlock& one = block().rank(rank);
+  const Word attached = one.attached.load(std::memory_order_acquire);
+  const Word finished = one.finished.sequence.load(std::memory_order_acquire);
+  Word entered = 0;
+  for (const RecordLine& line : one.records) entered = std::max(entered, line.sequence.load(std::memory_order_acquire));
+  if (attached == 0) return "while the group gathered";
+  if (one.presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left)) {
+    return "after it had left the group";
+  }
+  if (entered > finished) return "in " + named(one, entered);
+  return finished <= attached ? "before its first operation" : "after " + named(one, finished);
+}
+
+std::optional<std::size_t> Witness::first_to_fail() const {
+  const Verdict& verdict = block().verdict;
+  if (verdict.state.load(std::memory_order_acquire) % 2 == 0) return std::nullopt;  // none, or not all of it is there
+  const bool names_one = verdict.kind == VerdictKind::PeerFailed || verdict.kind == VerdictKind::ReductionThrew;
+  if (!names_one || verdict.subject >= ranks_) return std::nullopt;
+  return verdict.subject;
+}
+
+}  // namespace cobre::comm::shm

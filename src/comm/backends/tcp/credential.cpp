@@ -1,0 +1,86 @@
+#include "comm/backends/tcp/credential.hpp"
+
+#include <cobre/comm/errors.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#ifdef COBRE_COMM_MUNGE
+#include <munge.h>
+#include <unistd.h>
+#endif
+
+namespace cobre::comm::tcp {
+
+Key key_between(const Bytes32& connector, const Bytes32& acceptor) {
+  return authenticate(connector, {label("cobre-comm tcp: vouched for"), raw(acceptor)});
+}
+
+#ifdef COBRE_COMM_MUNGE
+
+namespace {
+
+using Context = std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)>;
+using Text = std::unique_ptr<void, decltype(&std::free)>;
+
+}  // namespace
+
+bool has_munge() noexcept {
+  return true;
+}
+
+Credential write_credential(const Bytes32& secret) {
+  const Context context(munge_ctx_create(), &munge_ctx_destroy);
+  char* text = nullptr;
+  munge_err_t error = context ? EMUNGE_SUCCESS : EMUNGE_NO_MEMORY;
+  if (error == EMUNGE_SUCCESS) error = munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, geteuid());
+  if (error == EMUNGE_SUCCESS) {
+    error = munge_encode(&text, context.get(), secret.data(), static_cast<int>(secret.size()));
+  }
+  const Text owned(text, &std::free);
+  Credential credential;
+  const std::size_t length = text == nullptr ? 0 : std::strlen(text);
+  if (error != EMUNGE_SUCCESS || length == 0 || length > credential.text.size()) {
+    throw InitializationFailed("tcp", fmt::format("MUNGE does not vouch for this process ({}); start munged, or set "
+                                                  "COBRE_TCP_SECRET_FILE on every rank",
+                                                  munge_strerror(error)));
+  }
+  std::memcpy(credential.text.data(), text, length);
+  credential.bytes = static_cast<std::uint32_t>(length);
+  return credential;
+}
+
+std::optional<Bytes32> read_credential(const Credential& credential) {
+  if (credential.bytes == 0 || credential.bytes >= credential.text.size()) return std::nullopt;
+  std::array<char, sizeof credential.text> text = credential.text;
+  text[credential.bytes] = '\0';
+  void* payload = nullptr;
+  int length = 0;
+  uid_t uid = static_cast<uid_t>(-1);
+  gid_t gid = static_cast<gid_t>(-1);
+  const munge_err_t error = munge_decode(text.data(), nullptr, &payload, &length, &uid, &gid);
+  const Text owned(payload, &std::free);
+  Bytes32 secret{};
+  if (error != EMUNGE_SUCCESS || uid != geteuid() || length != static_cast<int>(secret.size())) return std::nullopt;
+  std::memcpy(secret.data(), payload, secret.size());
+  return secret;
+}
+
+#else
+
+bool has_munge() noexcept {
+  return false;
+}
+Credential write_credential(const Bytes32&) {
+  throw InitializationFailed("tcp", "this build knows no MUNGE; set COBRE_TCP_SECRET_FILE on every rank");
+}
+std::optional<Bytes32> read_credential(const Credential&) {
+  return std::nullopt;
+}
+
+#endif
+
+}  // namespace cobre::comm::tcp

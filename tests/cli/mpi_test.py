@@ -1,0 +1,53 @@
+"""cobre-comm run --backend mpi: handing over to the launcher of the right MPI."""
+import os
+import subprocess
+import unittest
+
+from support import COMMAND, LIMIT, RANKS, CommandTest, run
+
+
+class HandingOver(CommandTest):
+    def test_the_program_runs_under_mpi(self):
+        job = run("run", "--backend", "mpi", "-n", 3, RANKS, "sum")
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 3: 6" for rank in range(3)])
+
+    def test_its_exit_code_is_that_of_the_failing_rank(self):
+        job = run("run", "--backend", "mpi", "-n", 2, RANKS, "fail", 7, 1)
+        self.assertEqual(job.returncode, 7, job.stderr)
+
+    def test_the_launcher_is_the_one_of_the_programs_library(self):
+        mine = run("run", "--backend", "mpi", "-n", 2, "--dry-run", RANKS, "sum").stderr
+        self.assertRegex(mine, r"^cobre-comm: \S*(mpirun|mpiexec)\S* .*-n 2 .*sum$")
+        other = "libmpich.so.12" if "--oversubscribe" in mine else "libmpi.so.40"
+        file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "needs_the_other_mpi")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(f"#!/bin/sh\n# {other}\n")
+        os.chmod(file, 0o755)
+        theirs = run("run", "--backend", "mpi", "-n", 2, "--dry-run", file).stderr
+        self.assertEqual("--oversubscribe" in mine, "--oversubscribe" not in theirs, theirs)
+
+    def test_the_launcher_of_another_mpi_is_found_out(self):
+        mine = run("run", "--backend", "mpi", "-n", 2, "--dry-run", RANKS, "sum").stderr
+        other = (["mpiexec.hydra"] if "--oversubscribe" in mine
+                 else ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"])
+        job = subprocess.run([*other, "-n", "2", COMMAND, "info", "--layout"], capture_output=True, text=True,
+                             timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertNotIn("rank 0", job.stdout)
+        self.assertIn("the launcher announced 2 processes", job.stderr)
+        self.assertIn("Use the launcher that belongs to", job.stderr)
+
+    def test_info_tells_of_the_library_without_starting_it(self):
+        job = run("info")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertRegex(job.stdout, r"gpu aware +(yes|no|unknown)")
+
+    def test_no_launcher_is_a_clear_line(self):
+        job = run("run", "--backend", "mpi", "-n", 2, RANKS, "sum", env=os.environ | {"PATH": "/nowhere"})
+        self.assertEqual(job.returncode, 2)
+        self.assertIn("is in PATH", job.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""What the tests of the command share: the two programs, running them, and what is left of them afterwards."""
+import os
+import subprocess
+import time
+import unittest
+
+COMMAND = os.environ["COBRE_COMM_COMMAND"]
+RANKS = os.environ["COBRE_COMM_TEST_RANKS"]
+LIMIT = 30  # seconds, for anything
+
+
+def start(*arguments, **how):
+    how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
+    return subprocess.Popen([COMMAND, *map(str, arguments)], **how)
+
+
+def run(*arguments, input=None, **how):
+    how = {"capture_output": True, "text": True, "timeout": LIMIT} | how
+    if input is None:
+        how.setdefault("stdin", subprocess.DEVNULL)
+    else:
+        how["input"] = input
+    return subprocess.run([COMMAND, *map(str, arguments)], check=False, **how)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as children:
+            return [int(child) for child in children.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def descendants_of(pid):
+    found = children_of(pid)
+    for child in list(found):
+        found += descendants_of(child)
+    return found
+
+
+class CommandTest(unittest.TestCase):
+    maxDiff = None
+
+    def wait_until(self, condition, what, seconds=LIMIT):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def expect_gone(self, pids, seconds=2):
+        self.wait_until(lambda: not any(map(is_alive, pids)), f"some of {pids} are still alive", seconds)
+
+    def ended(self, job):
+        """The output of a job that was started, and the end of it."""
+        out, err = job.communicate(timeout=LIMIT)
+        return out, err

@@ -1,0 +1,46 @@
+// The suite with every rank, or every two or three, on a host of their own.
+
+#include "conformance/any_backend.hpp"
+#include "conformance/worlds.hpp"
+#include "support/network.hpp"
+#include "support/tcp_ranks.hpp"
+
+namespace {
+
+using namespace conformance;
+
+const test::Network& network() {
+  static const test::Network network(8);
+  return network;
+}
+
+template <std::size_t RanksAHost>
+struct TcpNetworkRanks {
+  using Communicator = CommBackend;
+  static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
+    network().enter(rank / RanksAHost);
+    auto config = test::tcp_config(group, rank, size);
+    config.coordinator = test::Network::address(0);
+    config.shared_memory = true;
+    return cobre::comm::create_communicator(config);
+  }
+};
+
+// The network is made before any rank is forked, and by the test alone.
+template <std::size_t RanksAHost>
+struct NetworkWorld : ProcessWorld<TcpNetworkRanks<RanksAHost>> {
+  using Base = ProcessWorld<TcpNetworkRanks<RanksAHost>>;
+  static std::vector<std::size_t> rank_counts() { return {2, 3, 4, 5, 8}; }
+  static void run(std::size_t ranks, const std::function<void(const typename Base::Communicator&)>& body) {
+    (void)network();
+    Base::run(ranks, body);
+  }
+};
+
+// The long run of random operations is that of the ranks on one host.
+const auto suite = any_backend_suite([](std::size_t) { return 500; });
+const bool joined = join<NetworkWorld<1>>("TcpOneRankAHost", suite) &&
+                    join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
+                    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite);
+
+}  // namespace

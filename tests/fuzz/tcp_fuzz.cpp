@@ -1,0 +1,137 @@
+// Everything that is read from the network, fed with whatever the fuzzer likes. The first byte chooses the parser.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "comm/backends/tcp/address.hpp"
+#include "comm/backends/tcp/arbiter.hpp"
+#include "comm/backends/tcp/handshake.hpp"
+#include "comm/backends/tcp/hosts.hpp"
+#include "comm/backends/tcp/messages.hpp"
+#include "comm/backends/tcp/notices.hpp"
+#include "comm/backends/tcp/verdict.hpp"
+#include "comm/backends/tcp/wire.hpp"
+
+namespace {
+
+using namespace cobre::comm;
+using namespace cobre::comm::tcp;
+
+constexpr std::size_t job_size = 4;
+
+template <class Body>
+Body body_from(std::span<const std::byte> bytes) {
+  Body body;
+  std::memset(static_cast<void*>(&body), 0, sizeof body);
+  std::memcpy(static_cast<void*>(&body), bytes.data(), std::min(bytes.size(), sizeof body));
+  return body;
+}
+
+// A stranger at the door, its bytes in pieces of any length.
+void accept(std::span<const std::byte> bytes) {
+  static const Key key = key_from_secret("fuzz");
+  Acceptance acceptance(key);
+  while (!bytes.empty() && acceptance.state() == Acceptance::State::Reading) {
+    const auto room = acceptance.wanted();
+    const std::size_t take = std::min({bytes.size(), room.size(), std::size_t{1} + (bytes.size() % 17)});
+    std::memcpy(room.data(), bytes.data(), take);
+    (void)acceptance.advance(take);
+    bytes = bytes.subspan(take);
+  }
+  if (acceptance.state() == Acceptance::State::Trusted) __builtin_trap();  // it does not know the key
+}
+
+// A rank that presents itself, and a table.
+void join(std::span<const std::byte> bytes) {
+  const auto member = body_from<Member>(bytes);
+  (void)problem_with(member, job_size);
+  (void)member.host_name.words();
+  std::vector<Member> table(job_size);
+  std::memcpy(static_cast<void*>(table.data()), bytes.data(), std::min(bytes.size(), sizeof(Member) * job_size));
+  if (!is_table(table)) return;
+  for (std::size_t rank = 0; rank < job_size; ++rank) {
+    (void)Address::from_wire(table[rank].door)->text();
+    if (find_hosts(table, rank).list.empty()) __builtin_trap();
+  }
+}
+
+void reply(std::span<const std::byte> bytes) {
+  (void)body_from<Reply>(bytes).text.words();
+  (void)body_from<Outcome>(bytes).text.words();
+}
+
+// A neighbour in the control tree that has gone mad.
+void listen(std::span<const std::byte> bytes) {
+  NoticeReader reader;
+  Arbiter arbiter(job_size);
+  const auto now = Clock::now();
+  const auto everyone = [](std::size_t) { return true; };
+  while (!bytes.empty()) {
+    const auto room = reader.wanted();
+    const std::size_t take = std::min(bytes.size(), room.size());
+    std::memcpy(room.data(), bytes.data(), take);
+    bytes = bytes.subspan(take);
+    switch (reader.advance(take)) {
+      case NoticeReader::Found::Nonsense: return;
+      case NoticeReader::Found::Nothing: continue;
+      case NoticeReader::Found::Notice: break;
+    }
+    switch (reader.kind()) {
+      case NoticeKind::Verdict:
+      case NoticeKind::Report: {
+        const auto verdict = read_body<Verdict>(reader.body());
+        if (!is_sensible(verdict, job_size)) break;
+        (void)explain(verdict);
+        try {
+          throw_verdict({"barrier", 0, job_size}, verdict);
+        } catch (const CommError&) {
+        }
+        break;
+      }
+      case NoticeKind::Inquiry: {
+        const auto inquiry = read_body<Inquiry>(reader.body());
+        if (is_sensible(inquiry, job_size)) arbiter.ask(inquiry, now);
+        (void)arbiter.rule(now, everyone);
+        break;
+      }
+      case NoticeKind::Testimony: {
+        const auto testimony = read_body<Testimony>(reader.body());
+        if (is_sensible(testimony, job_size)) arbiter.hear(testimony);
+        (void)arbiter.rule(now + std::chrono::seconds(2), everyone);
+        break;
+      }
+      case NoticeKind::Warning: (void)read_body<Warning>(reader.body()).line.words(); break;
+      case NoticeKind::RollCall:
+      case NoticeKind::Farewell:
+      case NoticeKind::Abort: break;
+    }
+  }
+}
+
+void header(std::span<const std::byte> bytes) {
+  const auto received = body_from<Header>(bytes);
+  const Header expected{.from = 1, .bytes = 8, .sequence = 3, .chain = 77};
+  if (compare(expected, received) == Fit::Yes && received.bytes != expected.bytes) __builtin_trap();
+}
+
+void address(std::span<const std::byte> bytes) {
+  const auto parsed = parse_host_and_port({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (parsed && (parsed->host.empty() || parsed->port == 0)) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
+  switch (data[0] % 6) {
+    case 0: accept(bytes); break;
+    case 1: join(bytes); break;
+    case 2: reply(bytes); break;
+    case 3: listen(bytes); break;
+    case 4: header(bytes); break;
+    default: address(bytes); break;
+  }
+  return 0;
+}

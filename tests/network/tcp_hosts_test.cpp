@@ -1,0 +1,194 @@
+// Several hosts: what they share, what crosses the wire, and what happens when one of them is gone.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/network.hpp"
+#include "support/tcp_ranks.hpp"
+
+namespace {
+
+using cobre::comm::ReduceOp;
+using cobre::comm::TcpBackend;
+using cobre::comm::TcpConfig;
+using test::Clock;
+using test::eventually;
+using test::Network;
+using test::outcome_of;
+using namespace std::chrono_literals;
+
+std::vector<test::Process> start_on(const Network& network, const std::vector<std::size_t>& host_of,
+                                    const std::function<std::string(const TcpBackend&)>& body,
+                                    const std::function<void(TcpConfig&)>& change = {}) {
+  std::vector<test::Process> ranks;
+  auto configs = test::tcp_configs(host_of.size(), [&](TcpConfig& config) {
+    config.coordinator = Network::address(host_of[0]);
+    config.shared_memory = true;
+    if (change) change(config);
+  });
+  for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
+    ranks.emplace_back([&, rank]() -> std::string {
+      network.enter(host_of[rank]);
+      const auto comm = TcpBackend::connect(configs[rank]);
+      return body(comm);
+    });
+  }
+  return ranks;
+}
+
+TEST(TcpHosts, ShareMemoryAmongTheirOwnRanksOnly) {
+  const Network network(2);
+  auto ranks = start_on(network, {0, 0, 0, 1, 1}, [](const TcpBackend& comm) -> std::string {
+    const auto local = comm.split_local();
+    auto region = comm.create_shared_region<int>(4);
+    if (comm.is_leader()) std::ranges::fill(region.as_mut_span(), static_cast<int>(comm.rank()));
+    region.fence();
+    local->barrier();
+    return std::to_string(local->rank()) + " of " + std::to_string(local->size()) + ", " +
+           std::to_string(comm.topology().num_hosts()) + " hosts, " + std::to_string(region.as_span()[3]);
+  });
+  EXPECT_EQ(ranks[0].words(), "0 of 3, 2 hosts, 0");
+  EXPECT_EQ(ranks[1].words(), "1 of 3, 2 hosts, 0");
+  EXPECT_EQ(ranks[2].words(), "2 of 3, 2 hosts, 0");
+  EXPECT_EQ(ranks[3].words(), "0 of 2, 2 hosts, 3");
+  EXPECT_EQ(ranks[4].words(), "1 of 2, 2 hosts, 3");
+}
+
+struct Board {
+  std::atomic<int> ready{0};
+};
+
+// Killed on its host, seen there in shared memory, named everywhere by its number in the job.
+TEST(TcpHosts, NameADeadRankByItsNumberInTheJob) {
+  const Network network(2);
+  for (const std::size_t victim : {0U, 1U, 2U, 3U}) {
+    test::Shared<Board> board;
+    auto ranks = start_on(network, {0, 0, 1, 1}, [&](const TcpBackend& comm) -> std::string {
+      comm.barrier();
+      if (comm.rank() == victim) {
+        eventually([&] { return board->ready == 3; });
+        std::this_thread::sleep_for(20ms);
+        raise(SIGKILL);
+      }
+      ++board->ready;
+      const std::string first = outcome_of([&] { comm.barrier(); });
+      return first + "; " + outcome_of([&] { comm.barrier(); });
+    });
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      if (rank == victim) continue;
+      EXPECT_EQ(ranks[rank].words(), "PeerFailed " + std::to_string(victim) + "; InvalidCommunicator")
+          << "rank " << rank;
+    }
+  }
+}
+
+TEST(TcpHosts, NameARankOfAnotherHostThatDisagrees) {
+  const Network network(2);
+  auto ranks = start_on(network, {0, 0, 1, 1}, [](const TcpBackend& comm) -> std::string {
+    std::vector<double> data(comm.rank() == 3 ? 8 : 7);
+    return outcome_of([&] { comm.allreduce_inplace(data, ReduceOp::Sum); });
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "CollectiveMismatch count 3");
+}
+
+TEST(TcpHosts, ThatVanishAreNoticedWithinTheConfiguredTime) {
+  const Network network(3);
+  test::Shared<Board> board;
+  auto ranks = start_on(
+      network, {0, 1, 2},
+      [&](const TcpBackend& comm) -> std::string {
+        comm.barrier();
+        ++board->ready;
+        if (comm.rank() == 2) std::this_thread::sleep_for(10s);
+        const auto begin = Clock::now();
+        const std::string words = outcome_of([&] { comm.barrier(); });
+        return words + (Clock::now() - begin < 6s ? " in time" : " late");
+      },
+      [](TcpConfig& config) { config.host_timeout = 3s; });
+  ASSERT_TRUE(eventually([&] { return board->ready == 3; }));
+  network.unplug(2);
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 2 in time");
+  EXPECT_EQ(ranks[1].words(), "PeerFailed 2 in time");
+}
+
+// Rank 0 listens at both of its addresses; the others are told one first that leads nowhere.
+TEST(TcpHosts, AreFoundByTheAddressThatWorksWhereAnotherIsDead) {
+  const Network network(3);
+  network.add_address(0, "10.99.0.1/32");
+  auto configs = test::tcp_configs(3, [](TcpConfig& config) { config.coordinator = "meeting-place"; });
+  std::vector<test::Process> ranks;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank]() -> std::string {
+      network.enter(rank);
+      Network::use_hosts_file("127.0.0.1 localhost\n10.99.0.1 meeting-place\n" + Network::address(0) +
+                              " meeting-place\n");
+      const auto comm = TcpBackend::connect(configs[rank]);
+      return "sum " + std::to_string(comm.allreduce(1, ReduceOp::Sum));
+    });
+  }
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 3");
+}
+
+TEST(TcpHosts, ThatCannotReachEachOtherAreBothNamed) {
+  const Network network(3);
+  // Ranks 1 and 2 reach rank 0, but not each other.
+  auto configs = test::tcp_configs(3, [](TcpConfig& config) {
+    config.coordinator = Network::address(0);
+    config.connect_timeout = 1500ms;
+  });
+  std::vector<test::Process> ranks;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank]() -> std::string {
+      network.enter(rank);
+      if (rank == 2) (void)!std::system(("ip route add blackhole " + Network::address(1) + "/32").c_str());
+      return outcome_of([&] { TcpBackend::connect(configs[rank]).barrier(); });
+    });
+  }
+  for (auto& rank : ranks) {
+    const std::string words = rank.words();
+    EXPECT_NE(words.find("rank 2 at 10.77.0.3"), std::string::npos) << words;
+    EXPECT_NE(words.find("cannot reach rank 1 at 10.77.0.2"), std::string::npos) << words;
+  }
+}
+
+// Counted at the interface, headers and acknowledgements included.
+TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
+  constexpr std::size_t bytes = 8'000'000;
+  for (const std::size_t size : {2U, 3U, 4U, 8U, 16U}) {
+    const Network network(size);
+    std::vector<std::size_t> host_of(size);
+    for (std::size_t rank = 0; rank < size; ++rank) host_of[rank] = rank;
+    auto ranks = start_on(network, host_of, [&](const TcpBackend& comm) -> std::string {
+      std::vector<double> data(bytes / 8, 1.0);
+      const std::vector<double> mine(bytes / 8 / size, 2.0);
+      comm.allreduce_inplace(data, ReduceOp::Sum);
+      (void)comm.allgatherv(mine);
+      comm.barrier();
+      const auto begin = Network::bytes_sent();
+      comm.allreduce_inplace(data, ReduceOp::Sum);
+      comm.barrier();
+      const auto middle = Network::bytes_sent();
+      (void)comm.allgatherv(mine);
+      comm.barrier();
+      const auto end = Network::bytes_sent();
+      return std::to_string(middle - begin) + " " + std::to_string(end - middle);
+    });
+    const double share = static_cast<double>(size - 1) / static_cast<double>(size);
+    double most_reduced = 0;
+    double most_gathered = 0;
+    for (auto& rank : ranks) {
+      std::istringstream words(rank.words());
+      double reduced = 0;
+      double gathered = 0;
+      ASSERT_TRUE(words >> reduced >> gathered);
+      most_reduced = std::max(most_reduced, reduced / (2 * share * bytes));
+      most_gathered = std::max(most_gathered, gathered / (share * bytes));
+    }
+    std::printf("| %2zu | %.3f | %.3f |\n", size, most_reduced, most_gathered);
+    EXPECT_LT(most_reduced, 1.05) << size << " ranks";
+    EXPECT_LT(most_gathered, 1.05) << size << " ranks";
+  }
+}
+
+}  // namespace

@@ -1,0 +1,333 @@
+// The parts of the tcp backend that need no other rank.
+
+#include <gtest/gtest.h>
+
+#include <cobre/comm.hpp>
+
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "comm/backends/tcp/address.hpp"
+#include "comm/backends/tcp/arbiter.hpp"
+#include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/handshake.hpp"
+#include "comm/backends/tcp/hosts.hpp"
+#include "comm/backends/tcp/notices.hpp"
+#include "comm/backends/tcp/wire.hpp"
+#include "unit/environment.hpp"
+
+namespace {
+
+using namespace cobre::comm;
+using namespace cobre::comm::tcp;
+using namespace std::chrono_literals;
+
+// ---- addresses ----------------------------------------------------------------------------------------------------
+
+TEST(TcpAddress, IsReadAsHostHostAndPortOrBracketedIpv6) {
+  EXPECT_EQ(parse_host_and_port("node1"), (HostAndPort{"node1", {}}));
+  EXPECT_EQ(parse_host_and_port("node1:4000"), (HostAndPort{"node1", 4000}));
+  EXPECT_EQ(parse_host_and_port("10.0.0.1:29500"), (HostAndPort{"10.0.0.1", 29500}));
+  EXPECT_EQ(parse_host_and_port("::1"), (HostAndPort{"::1", {}}));
+  EXPECT_EQ(parse_host_and_port("[::1]"), (HostAndPort{"::1", {}}));
+  EXPECT_EQ(parse_host_and_port("[fe80::1%eth0]:5"), (HostAndPort{"fe80::1%eth0", 5}));
+}
+
+TEST(TcpAddress, IsRefusedWhereItMeansNothing) {
+  for (const char* const text : {"", ":", ":80", "host:", "host:0", "host:65536", "host:8x", "host:-1", "[::1", "[]:1",
+                                 "[node]:1", "[::1]80", "a b", "a/b", "host:80:90x y"}) {
+    EXPECT_FALSE(parse_host_and_port(text)) << text;
+  }
+}
+
+TEST(TcpAddress, SurvivesTheWire) {
+  for (const char* const host : {"127.0.0.1", "::1"}) {
+    const auto found = resolve(host, 1234);
+    ASSERT_FALSE(found.addresses.empty()) << found.problem;
+    const auto again = Address::from_wire(found.addresses.front().to_wire());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->text(), found.addresses.front().text());
+    EXPECT_TRUE(again->is_loopback());
+  }
+  EXPECT_FALSE(Address::from_wire({}));
+  EXPECT_FALSE(Address::from_wire({.family = 5, .port = 1, .scope = 0, .bytes = {}}));
+}
+
+// ---- configuration ------------------------------------------------------------------------------------------------
+
+TEST(TcpConfigTest, ReadsEverythingFromTheEnvironment) {
+  test::ScopedEnvironment environment;
+  environment.set("COBRE_TCP_COORDINATOR", "node7:4100");
+  environment.set("COBRE_TCP_RANK", "3");
+  environment.set("COBRE_TCP_SIZE", "8");
+  environment.set("COBRE_TCP_PORT", "4200");
+  environment.set("COBRE_TCP_BIND_ADDR", "10.1.2.3");
+  environment.set("COBRE_TCP_CONNECT_TIMEOUT_MS", "1500");
+  environment.set("COBRE_TCP_HOST_TIMEOUT_MS", "2500");
+  environment.set("COBRE_TCP_SHARED_MEMORY", "0");
+  environment.set("COBRE_TCP_SECRET", "s3cret");
+  environment.set("COBRE_COMM_TIMEOUT_SECS", "9");
+  const auto config = TcpConfig::from_environment();
+  EXPECT_EQ(config.coordinator, "node7:4100");
+  EXPECT_EQ(config.rank, 3U);
+  EXPECT_EQ(config.size, 8U);
+  EXPECT_EQ(config.port, 4200);
+  EXPECT_EQ(config.bind_address, "10.1.2.3");
+  EXPECT_EQ(config.connect_timeout, 1500ms);
+  EXPECT_EQ(config.host_timeout, 2500ms);
+  EXPECT_FALSE(config.shared_memory);
+  EXPECT_EQ(config.secret.value, "s3cret");
+  EXPECT_EQ(config.timeout, 9s);
+}
+
+TEST(TcpConfigTest, NamesEverythingThatIsMissingAtOnce) {
+  try {
+    (void)TcpConfig::from_environment();
+    FAIL();
+  } catch (const MissingConfiguration& error) {
+    EXPECT_EQ(error.missing_vars(),
+              (std::vector<std::string>{"COBRE_TCP_COORDINATOR", "COBRE_TCP_RANK", "COBRE_TCP_SIZE"}));
+  }
+}
+
+TEST(TcpConfigTest, TakesFromASlurmStepWhatIsNotSet) {
+  test::ScopedEnvironment environment;
+  environment.set("SLURM_STEP_NUM_TASKS", "6");
+  environment.set("SLURM_PROCID", "2");
+  environment.set("SLURM_STEP_NODELIST", "node[07-09,12]-ib,other");
+  environment.set("SLURM_JOB_ID", "123");
+  environment.set("SLURM_STEP_ID", "0");
+  const auto config = TcpConfig::from_environment();
+  EXPECT_EQ(config.coordinator, "node07-ib");
+  EXPECT_EQ(config.rank, 2U);
+  EXPECT_EQ(config.size, 6U);
+  environment.set("SLURM_STEP_ID", "1");
+  EXPECT_NE(TcpConfig::from_environment().port, config.port);
+  environment.set("COBRE_TCP_PORT", "4711");
+  EXPECT_EQ(TcpConfig::from_environment().port, 4711);
+}
+
+TEST(TcpConfigTest, FindsTheFirstNodeOfAFoldedList) {
+  EXPECT_EQ(first_node("n1"), "n1");
+  EXPECT_EQ(first_node("n1,n2"), "n1");
+  EXPECT_EQ(first_node("n[1-3,7]"), "n1");
+  EXPECT_EQ(first_node("n[003]"), "n003");
+  EXPECT_EQ(first_node("rack[2-3]-a,x"), "rack2-a");
+}
+
+TcpConfig alone() {
+  TcpConfig config;
+  config.coordinator = "127.0.0.1";
+  return config;
+}
+
+TEST(TcpConfigTest, RefusesWhatMakesNoSense) {
+  const auto refused = [](auto change) {
+    auto config = alone();
+    change(config);
+    EXPECT_THROW((void)TcpBackend::connect(config), InitializationFailed);
+  };
+  refused([](TcpConfig& config) { config.coordinator = "a b"; });
+  refused([](TcpConfig& config) { config.port = 0; });
+  refused([](TcpConfig& config) { config.size = 0; });
+  refused([](TcpConfig& config) { config.rank = 1; });
+  refused([](TcpConfig& config) { config.size = largest_job + 1; });
+  refused([](TcpConfig& config) { config.connect_timeout = 0ms; });
+  refused([](TcpConfig& config) {
+    config.secret.file = "x";
+    config.secret.value = "y";
+  });
+}
+
+TEST(TcpSecretFile, MustBePrivateReadableAndNotEmpty) {
+  const std::string file = "tcp-secret-" + std::to_string(getpid());
+  const auto outcome = [&](const std::string& content, mode_t mode) -> std::string {
+    std::ofstream(file) << content;
+    chmod(file.c_str(), mode);
+    auto config = alone();
+    config.rank = 1;
+    config.size = 2;
+    config.secret.file = file;
+    config.connect_timeout = 1ms;
+    try {
+      (void)TcpBackend::connect(config);
+    } catch (const InvalidConfiguration& error) {
+      EXPECT_EQ(std::string(error.what()).find("top"), std::string::npos);  // the secret itself is never said
+      return error.variable();
+    } catch (const InitializationFailed&) {
+      return "read";
+    }
+    return "connected";
+  };
+  EXPECT_EQ(outcome("top secret\n", 0600), "read");
+  EXPECT_EQ(outcome("top secret\n", 0640), "COBRE_TCP_SECRET_FILE");
+  EXPECT_EQ(outcome("top secret\n", 0604), "COBRE_TCP_SECRET_FILE");
+  EXPECT_EQ(outcome("\n", 0600), "COBRE_TCP_SECRET_FILE");
+  EXPECT_EQ(outcome("top" + std::string(5000, 'x'), 0600), "COBRE_TCP_SECRET_FILE");
+  std::remove(file.c_str());
+}
+
+// ---- keys ---------------------------------------------------------------------------------------------------------
+
+TEST(TcpKeys, AreHmacSha256) {
+  // RFC 4231, test case 2, with the key padded to 32 bytes, which HMAC does not tell apart.
+  Key key{};
+  std::ranges::copy(std::string_view("Jefe"), key.begin());
+  const Mac mac = authenticate(key, {label("what do ya want "), label("for nothing?")});
+  const Mac expected{0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
+                     0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
+  EXPECT_EQ(mac, expected);
+  EXPECT_TRUE(same(mac, expected));
+  EXPECT_NE(random_bytes(), random_bytes());
+}
+
+// ---- what the ranks tell each other -------------------------------------------------------------------------------
+
+TEST(TcpNotices, AreFoundInAStreamHoweverItIsCut) {
+  std::vector<std::byte> stream = notice(NoticeKind::Farewell, Farewell{.rank = 3, .left = 99});
+  const auto second = notice(NoticeKind::RollCall, RollCall{7});
+  stream.insert(stream.end(), second.begin(), second.end());
+  for (std::size_t cut = 1; cut < 20; ++cut) {
+    NoticeReader reader;
+    std::vector<NoticeKind> found;
+    for (std::size_t at = 0; at < stream.size();) {
+      const auto room = reader.wanted();
+      ASSERT_FALSE(room.empty());
+      const std::size_t take = std::min({cut, room.size(), stream.size() - at});
+      std::copy_n(stream.begin() + static_cast<std::ptrdiff_t>(at), take, room.begin());
+      at += take;
+      if (reader.advance(take) == NoticeReader::Found::Notice) found.push_back(reader.kind());
+    }
+    EXPECT_EQ(found, (std::vector{NoticeKind::Farewell, NoticeKind::RollCall})) << "cut " << cut;
+  }
+}
+
+TEST(TcpNotices, OfAnUnknownKindEndTheStream) {
+  NoticeReader reader;
+  const NoticeHead head{.kind = static_cast<NoticeKind>(77)};
+  std::memcpy(reader.wanted().data(), &head, sizeof head);
+  EXPECT_EQ(reader.advance(sizeof head), NoticeReader::Found::Nonsense);
+}
+
+TEST(TcpHeader, IsComparedFieldByField) {
+  const Header usual{.from = 1, .bytes = 8, .sequence = 5, .chain = 42};
+  EXPECT_EQ(compare(usual, usual), Fit::Yes);
+  const auto changed = [&](auto change) {
+    Header other = usual;
+    change(other);
+    return compare(usual, other);
+  };
+  EXPECT_EQ(changed([](Header& header) { header.magic ^= 1; }), Fit::Nonsense);
+  EXPECT_EQ(changed([](Header& header) { header.from = 2; }), Fit::Nonsense);
+  EXPECT_EQ(changed([](Header& header) { header.bytes = 9; }), Fit::AnotherLength);
+  EXPECT_EQ(changed([](Header& header) { header.sequence = 6; }), Fit::AnotherOperation);
+  EXPECT_EQ(changed([](Header& header) { header.chain = 43; }), Fit::AnotherOperation);
+}
+
+// ---- the arbiter --------------------------------------------------------------------------------------------------
+
+struct Court {
+  explicit Court(std::size_t size) : arbiter(size) {}
+
+  Testimony testimony(std::uint32_t rank, std::uint64_t entered, std::uint64_t left) const {
+    Testimony one;
+    one.call = call;
+    one.rank = rank;
+    one.entered = entered;
+    one.left = left;
+    for (std::uint64_t s = 1; s <= entered; ++s) one.history[s % Journal::depth].sequence = s;
+    return one;
+  }
+  void open(Question question, std::uint32_t rank, std::uint64_t sequence) {
+    arbiter.ask({.question = question, .rank = rank, .sequence = sequence, .waited_microseconds = 2'000'000}, now);
+    const auto ruling = rule();
+    ASSERT_TRUE(ruling.call);
+    call = ruling.call->number;
+  }
+  Arbiter::Ruling rule() {
+    return arbiter.rule(now, [](std::size_t) { return true; });
+  }
+
+  Arbiter arbiter;
+  Clock::time_point now = Clock::now();
+  std::uint64_t call = 0;
+};
+
+TEST(TcpArbiter, WaitsForAllAnswersAndThenNamesWhoIsMissing) {
+  Court court(3);
+  court.open(Question::TimeIsUp, 0, 5);
+  court.arbiter.hear(court.testimony(0, 5, 4));
+  court.arbiter.hear(court.testimony(1, 5, 4));
+  EXPECT_FALSE(court.rule().verdict);
+  court.arbiter.hear(court.testimony(2, 4, 4));
+  const auto ruling = court.rule();
+  ASSERT_TRUE(ruling.verdict);
+  EXPECT_EQ(ruling.verdict->kind, VerdictKind::TimedOut);
+  EXPECT_EQ(ruling.verdict->ranks.list(), std::vector<std::size_t>{2});
+}
+
+TEST(TcpArbiter, TakesSilenceForAbsenceButSaysNothingOfThoseBehindIt) {
+  Court court(4);
+  court.open(Question::TimeIsUp, 0, 5);
+  court.arbiter.hear(court.testimony(0, 5, 4));
+  court.arbiter.hear(court.testimony(1, 5, 4));
+  court.now += 1s;
+  const auto ruling = court.rule();
+  ASSERT_TRUE(ruling.verdict);
+  EXPECT_EQ(ruling.verdict->ranks.list(), std::vector<std::size_t>{2});
+}
+
+TEST(TcpArbiter, FindsTheFirstOperationInWhichRanksDiffer) {
+  Court court(3);
+  court.open(Question::IsAllWell, 1, 9);
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    Testimony one = court.testimony(rank, 9, 8);
+    if (rank == 2) one.history[7].root = 1;
+    if (rank == 2) one.history[8].root = 1;
+    court.arbiter.hear(one);
+  }
+  const auto ruling = court.rule();
+  ASSERT_TRUE(ruling.verdict);
+  EXPECT_EQ(ruling.verdict->kind, VerdictKind::Mismatch);
+  EXPECT_EQ(ruling.verdict->ranks.list(), std::vector<std::size_t>{2});
+  EXPECT_EQ(ruling.verdict->subject_record.sequence, 7U);
+}
+
+TEST(TcpArbiter, LetsAloneWhoeverOnlyWaits) {
+  Court court(2);
+  court.open(Question::IsAllWell, 0, 3);
+  court.arbiter.hear(court.testimony(0, 3, 2));
+  court.arbiter.hear(court.testimony(1, 2, 2));
+  const auto ruling = court.rule();
+  EXPECT_FALSE(ruling.verdict || ruling.call);
+  EXPECT_TRUE(ruling.warnings.empty());
+}
+
+// ---- hosts --------------------------------------------------------------------------------------------------------
+
+Hosts hosts_of(const std::vector<int>& host_of, std::size_t rank) {
+  std::vector<Member> members(host_of.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i].rank = static_cast<std::uint32_t>(i);
+    members[i].host[0] = static_cast<std::uint8_t>(host_of[i]);
+    members[i].shares_memory = 1;
+    members[i].cpu_quota = 8;
+    members[i].cpus[0] = std::uint64_t{1} << i;
+  }
+  return find_hosts(members, rank);
+}
+
+TEST(TcpHosts, AreOneRankEachWhereTheyFormWholeBranchesOfTheTree) {
+  EXPECT_EQ(hosts_of({0, 0, 1, 1, 2, 2}, 3).step, 2U);
+  EXPECT_EQ(hosts_of({0, 0, 0, 0, 1, 1, 1, 1, 2}, 3).step, 4U);  // the last may have fewer
+  EXPECT_EQ(hosts_of({0, 0, 0, 1, 1, 1}, 3).step, 1U);           // three ranks are no branch
+  EXPECT_EQ(hosts_of({0, 1, 0, 1}, 3).step, 1U);
+  EXPECT_EQ(hosts_of({0, 0, 1, 1, 1, 1}, 3).step, 1U);
+  const Hosts hosts = hosts_of({0, 0, 1, 1}, 3);
+  EXPECT_EQ(hosts.own, 1U);
+  EXPECT_EQ(hosts.place, 1U);
+  EXPECT_EQ(hosts.cpus, 2U);
+}
+
+}  // namespace

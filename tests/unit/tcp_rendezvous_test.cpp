@@ -1,0 +1,173 @@
+// Coming together over TCP: late, wrong, twice, not at all, and by every kind of address.
+
+#include <gtest/gtest.h>
+
+#include "comm/backends/tcp/sockets.hpp"
+#include "support/tcp_ranks.hpp"
+
+namespace {
+
+using cobre::comm::TcpBackend;
+using cobre::comm::TcpConfig;
+using test::start_connecting;
+using test::tcp_configs;
+using namespace std::chrono_literals;
+
+void expect_contains(const std::string& words, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(words.find(part), std::string::npos) << words;
+}
+
+void expect_fine(std::vector<test::Process>& ranks) {
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST(TcpRendezvous, TakesRanksInAnyOrder) {
+  const auto configs = tcp_configs(4);
+  std::vector<test::Process> ranks;
+  for (const std::size_t rank : {3U, 1U, 2U, 0U}) {
+    for (auto& one : start_connecting({configs[rank]})) ranks.push_back(std::move(one));
+    std::this_thread::sleep_for(30ms);
+  }
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, ListsTheRanksThatNeverCame) {
+  auto configs = tcp_configs(5, [](auto& config) { config.connect_timeout = 300ms; });
+  configs.erase(configs.begin() + 3);
+  configs.erase(configs.begin() + 1);
+  for (auto& rank : start_connecting(configs)) {
+    expect_contains(rank.words(), {"of 5 ranks, ranks 1 and 3 did not come", "within 300 ms"});
+  }
+}
+
+TEST(TcpRendezvous, SaysThatRankZeroNeverCame) {
+  auto configs = tcp_configs(2, [](auto& config) { config.connect_timeout = 200ms; });
+  auto ranks = start_connecting({configs[1]});
+  expect_contains(ranks[0].words(), {"rank 1 of 2 waited 200 ms for rank 0", "Connection refused"});
+}
+
+TEST(TcpRendezvous, RefusesASecondRankOfTheSameNumberAndGoesOn) {
+  auto configs = tcp_configs(3);
+  const auto imposter = configs[1];
+  configs.erase(configs.begin() + 2);
+  auto ranks = start_connecting(configs);
+  std::this_thread::sleep_for(200ms);
+  auto second = start_connecting({imposter});
+  expect_contains(second[0].words(), {"rank 1 is taken by process", "COBRE_TCP_RANK"});
+  auto last = imposter;
+  last.rank = 2;
+  for (auto& rank : start_connecting({last})) ranks.push_back(std::move(rank));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, TellsEveryoneOfASizeThatDiffers) {
+  auto configs = tcp_configs(3);
+  configs[2].size = 4;
+  for (auto& rank : start_connecting(configs)) {
+    expect_contains(rank.words(), {"rank 2 came with COBRE_TCP_SIZE 4, but rank 0 has 3"});
+  }
+}
+
+TEST(TcpRendezvous, RefusesARankBeyondTheSizeBeforeAnythingIsSent) {
+  auto configs = tcp_configs(2);
+  configs[1].rank = 2;
+  auto ranks = start_connecting({configs[1]});
+  expect_contains(ranks[0].words(), {"COBRE_TCP_RANK", "from 0 to 1"});
+}
+
+TEST(TcpRendezvous, SaysThatThePortIsInUse) {
+  const auto configs = tcp_configs(2);
+  const auto address = cobre::comm::tcp::resolve(configs[0].coordinator, configs[0].port).addresses.at(0);
+  const auto squatter = cobre::comm::tcp::open_listener(address, 1);
+  ASSERT_TRUE(squatter.socket);
+  auto ranks = start_connecting({configs[0]});
+  expect_contains(ranks[0].words(), {"rank 0 cannot listen at", "Address already in use", "COBRE_TCP_PORT"});
+}
+
+TEST(TcpRendezvous, SaysThatAHostIsNotKnown) {
+  const auto configs = tcp_configs(2, [](auto& config) {
+    config.coordinator = "no-such-host.invalid";
+    config.connect_timeout = 500ms;
+  });
+  for (auto& rank : start_connecting(configs)) {
+    expect_contains(rank.words(), {"the host 'no-such-host.invalid' of COBRE_TCP_COORDINATOR is not known"});
+  }
+}
+
+TEST(TcpRendezvous, SaysThatTheCoordinatorIsNoAddressOfThisMachine) {
+  const auto configs = tcp_configs(2, [](auto& config) {
+    config.coordinator = "192.0.2.1";  // for documentation; nobody has it
+    config.connect_timeout = 500ms;
+  });
+  auto ranks = start_connecting({configs[0]});
+  expect_contains(ranks[0].words(), {"rank 0 cannot listen at 192.0.2.1:29500", "the machine on which rank 0 runs"});
+}
+
+TEST(TcpRendezvous, NeedsASecretBeyondLoopback) {
+  for (const std::size_t rank : {0U, 1U}) {
+    auto configs = tcp_configs(2, [](auto& config) {
+      config.coordinator = "192.0.2.1";
+      config.secret = {};
+    });
+    EXPECT_THROW((void)TcpBackend::connect(configs[rank]), cobre::comm::MissingConfiguration);
+  }
+}
+
+TEST(TcpRendezvous, NeedsNoSecretOnLoopback) {
+  auto ranks = start_connecting(tcp_configs(3, [](auto& config) { config.secret = {}; }));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, WorksOverIpv6) {
+  const int port = 20000 + getpid() % 10000;
+  auto ranks =
+      start_connecting(tcp_configs(3, [&](auto& config) { config.coordinator = "[::1]:" + std::to_string(port); }));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, WorksByNameWhereTheNameHasSeveralAddresses) {
+  const int port = 30000 + getpid() % 2000;
+  auto ranks =
+      start_connecting(tcp_configs(3, [&](auto& config) { config.coordinator = "localhost:" + std::to_string(port); }));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, BindsWhereItIsTold) {
+  auto ranks = start_connecting(tcp_configs(3, [&](auto& config) {
+    if (config.rank != 0) config.bind_address = "127.0.0.1";
+  }));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, RefusesToBindToAnAddressThatIsNotHere) {
+  auto configs = tcp_configs(2, [&](auto& config) {
+    config.connect_timeout = 500ms;
+    if (config.rank == 1) config.bind_address = "192.0.2.7";
+  });
+  auto ranks = start_connecting(configs);
+  expect_contains(ranks[1].words(), {"Cannot assign requested address"});
+}
+
+TEST(TcpRendezvous, TellsEveryoneOfARankThatDiedWhileTheOthersCame) {
+  const auto configs = tcp_configs(4, [](auto& config) { config.connect_timeout = 20s; });
+  auto ranks = start_connecting({configs[0], configs[1], configs[2]});
+  std::this_thread::sleep_for(300ms);
+  ranks[1].signal(SIGKILL);
+  for (const std::size_t rank : {0U, 2U}) expect_contains(ranks[rank].words(), {"connect on rank", "rank 1"});
+}
+
+TEST(TcpRendezvous, MakesSixteenRanksAJob) {
+  auto ranks = start_connecting(tcp_configs(16));
+  expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, OfOneRankNeedsNobody) {
+  TcpConfig config;
+  config.coordinator = "127.0.0.1";
+  const auto comm = TcpBackend::connect(config);
+  comm.barrier();
+  EXPECT_EQ(comm.allreduce(3, cobre::comm::ReduceOp::Sum), 3);
+  EXPECT_EQ(comm.topology().backend, cobre::comm::BackendKind::Tcp);
+}
+
+}  // namespace

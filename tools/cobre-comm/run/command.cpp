@@ -1,0 +1,250 @@
+#include "command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cobre/comm/factory.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "allocation.hpp"
+#include "comm/core/text.hpp"
+#include "comm/topology/host.hpp"
+#include "job.hpp"
+#include "mpi.hpp"
+#include "options.hpp"
+#include "places.hpp"
+#include "program.hpp"
+#include "remote.hpp"
+#include "secret.hpp"
+
+namespace cobre::command {
+namespace {
+
+using comm::BackendKind;
+
+constexpr std::size_t most_ranks = 128;  // of one group on one machine
+
+constexpr const char* examples = R"(
+Examples:
+  cobre-comm run -n 4 ./app input.json        four ranks on this machine, without MPI
+  cobre-comm run ./app                        one rank for each core
+  cobre-comm run -n 4 --tag ./app             every line begins with its rank: [2] …
+  cobre-comm run -n 4 --timeout 60 ./app      if it takes longer, says where each rank was
+  cobre-comm run --hosts a:4,b:4 ./app        eight ranks on two hosts, over ssh
+  cobre-comm run -n 4 --backend mpi ./app     the same program under mpirun, mpiexec or srun
+  cobre-comm run -n 8 --bind numa -- cobre-comm info --layout
+                                              who runs where
+
+The exit code is that of the first rank that failed (128 + signal for one that was killed), 124 after --timeout, and 2
+where nothing was started. Signals go to all ranks, standard input to rank 0. When a rank fails, the others have one
+second to end by themselves, and are ended after that.)";
+
+BackendKind default_backend() {
+  const auto available = comm::available_backends();
+  const auto has = [&](const char* name) { return std::ranges::find(available, name) != available.end(); };
+  if (has("shm")) return BackendKind::Shm;
+  if (has("mpi")) return BackendKind::Mpi;
+  return BackendKind::Local;
+}
+
+std::vector<std::vector<std::string>> environments(BackendKind backend, std::size_t ranks) {
+  std::vector<std::vector<std::string>> all(ranks);
+  const std::string name = "run-" + make_secret();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    all[rank] = {fmt::format("COBRE_COMM_BACKEND={}", comm::to_string(backend))};
+    if (backend != BackendKind::Shm) continue;
+    all[rank].push_back("COBRE_SHM_NAME=" + name);
+    all[rank].push_back(fmt::format("COBRE_SHM_RANK={}", rank));
+    all[rank].push_back(fmt::format("COBRE_SHM_SIZE={}", ranks));
+  }
+  return all;
+}
+
+// CLI11 lets a minus sign through.
+std::string whole_number(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? "" : comm::core::quoted(text) + " is no number of ranks";
+}
+
+// Where the program stands: behind "--", or the first word that is neither an option nor the value of one.
+std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& words) {
+  if (words.empty() || words.front() != command.get_name()) return {};
+  std::size_t end = 1;  // of what is for us
+  while (end < words.size() && words[end].size() > 1 && words[end].front() == '-' && words[end] != "--") {
+    const CLI::Option* const option = command.get_option_no_throw(words[end]);
+    end += option != nullptr && option->get_items_expected_max() > 0 ? 2 : 1;
+  }
+  end = std::min(end, words.size());
+  const bool marked = end < words.size() && words[end] == "--";
+  std::vector<std::string> program(words.begin() + static_cast<std::ptrdiff_t>(marked ? end + 1 : end), words.end());
+  words.resize(end);
+  return program;
+}
+
+void require_compiled_in(BackendKind backend) {
+  const auto available = comm::available_backends();
+  const std::string name = comm::to_string(backend);
+  if (std::ranges::find(available, name) != available.end()) return;
+  throw UsageError(fmt::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
+}
+
+// Which backend, and how many ranks: what fits together, or what is wrong with it.
+void settle(RunOptions& options, const comm::topology::Machine& machine) {
+  if (options.backend == BackendKind::Auto) options.backend = default_backend();
+  // Under another launcher it is the program's library that counts.
+  if (options.backend != BackendKind::Mpi) require_compiled_in(options.backend);
+  if (!options.ranks) options.ranks = options.backend == BackendKind::Local ? 1 : usable_cores(machine);
+  if (*options.ranks == 0) throw UsageError("-n 0: a job has at least one rank");
+  if (options.backend == BackendKind::Local && *options.ranks != 1) {
+    throw UsageError(fmt::format("-n {}: the local backend is one process; use --backend shm", *options.ranks));
+  }
+  if (options.backend == BackendKind::Shm && *options.ranks > most_ranks) {
+    throw UsageError(fmt::format("-n {}: at most {} ranks share one machine", *options.ranks, most_ranks));
+  }
+}
+
+// Ranks of tcp on this machine: one host, without an agent.
+void use_tcp_here(JobPlan& plan, std::size_t ranks) {
+  AgentPlan here;
+  here.ranks = ranks;
+  here.job_ranks = ranks;
+  here.coordinator = coordinator_here();
+  plan.environments = tcp_environments(here);
+  plan.secret = make_secret();
+}
+
+int run_on(const RunOptions& options, const std::vector<HostShare>& places, const Reach& reach) {
+  require_compiled_in(BackendKind::Tcp);
+  const auto hosts = fill(places, options.ranks);
+  const JobPlan plan = relay_plan(options, hosts, reach);
+  if (options.verbose || options.dry_run) {
+    std::size_t first = 0;
+    for (const HostShare& host : hosts) {
+      fmt::print(stderr, "cobre-comm: ranks {} to {} of {} on {}, tcp\n", first, first + host.ranks - 1, plan.job_ranks,
+                 host.name);
+      first += host.ranks;
+    }
+  }
+  return options.dry_run ? 0 : run_job(plan);
+}
+
+int run_on_hosts(const RunOptions& options) {
+  if (!options.hosts.empty() && !options.hostfile.empty()) throw UsageError("give --hosts or --hostfile, not both");
+  if (options.backend != BackendKind::Auto && options.backend != BackendKind::Tcp) {
+    throw UsageError(fmt::format("--backend {}: hosts are reached with tcp", comm::to_string(options.backend)));
+  }
+  return run_on(options, options.hosts.empty() ? read_hostfile(options.hostfile) : parse_hosts(options.hosts),
+                reach_through(options.remote_shell));
+}
+
+int run_in_allocation(const RunOptions& options) {
+  return run_on(options, allocated_hosts(), [](const std::string& node, const std::vector<std::string>& command) {
+    auto words = step_on(node);
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  });
+}
+
+void report(const RunOptions& options, const JobPlan& plan) {
+  for (std::size_t rank = 0; rank < plan.job_ranks; ++rank) {
+    const auto cpus = plan.cpus[rank].value_or(comm::core::allowed_cpus());
+    fmt::print(stderr, "cobre-comm: rank {} of {} on {}, {}, CPUs {}{}\n", rank, plan.job_ranks,
+               comm::topology::host_name(), comm::to_string(options.backend), cpu_list(cpus),
+               plan.cpus[rank] ? "" : " (not bound)");
+  }
+}
+
+int run(RunOptions options) {
+  if (options.agent) return run_agent();
+  if (options.command.empty()) {
+    throw UsageError("no program; write it after the options: cobre-comm run -n 4 ./app");
+  }
+  if (!options.hosts.empty() || !options.hostfile.empty()) return run_on_hosts(options);
+  const bool may_be_tcp = options.backend == BackendKind::Auto || options.backend == BackendKind::Tcp;
+  if (may_be_tcp && in_allocation_of_several_nodes()) return run_in_allocation(options);
+  const auto machine = comm::topology::look_at_machine();
+  settle(options, machine);
+  const std::string program = find_program(options.command.front());
+  if (options.backend == BackendKind::Mpi) {
+    const auto command = mpi_command(options, program, *options.ranks);
+    if (options.verbose || options.dry_run) fmt::print(stderr, "cobre-comm: {}\n", comm::core::joined(command, " "));
+    if (options.dry_run) return 0;
+    hand_over(command);
+  }
+
+  JobPlan plan;
+  plan.program = program;
+  plan.arguments = options.command;
+  plan.job_ranks = *options.ranks;
+  if (options.backend == BackendKind::Tcp) {
+    use_tcp_here(plan, *options.ranks);
+  } else {
+    plan.environments = environments(options.backend, *options.ranks);
+  }
+  plan.cpus = places(machine, options.binding, *options.ranks);
+  plan.witnessed = options.backend == BackendKind::Shm;
+  plan.tag = options.tag || options.colour == Colour::Always;
+  plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
+  plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);
+  plan.keep_going = options.keep_going;
+  if (options.timeout_seconds) {
+    plan.timeout = std::chrono::milliseconds(static_cast<long>(*options.timeout_seconds * 1000));
+  }
+  if (options.verbose || options.dry_run) report(options, plan);
+  return options.dry_run ? 0 : run_job(plan);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* const command =
+      app.add_subcommand("run", "Start a program as several ranks: cobre-comm run [options] PROGRAM [arguments]");
+  command->footer(examples);
+  command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")
+      ->check(whole_number, "")
+      ->type_name("RANKS");
+  command->add_option("--backend", options->backend, "shm, tcp, mpi or local; shm where this build has it")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, BackendKind>{{"auto", BackendKind::Auto},
+                                                                             {"shm", BackendKind::Shm},
+                                                                             {"tcp", BackendKind::Tcp},
+                                                                             {"mpi", BackendKind::Mpi},
+                                                                             {"local", BackendKind::Local}})
+                      .description(""))
+      ->type_name("NAME");
+  command->add_option("--hosts", options->hosts, "Start ranks on these hosts, with tcp: a:4,b:4")->type_name("LIST");
+  command->add_option("--hostfile", options->hostfile, "The same from a file: a line 'a slots=4' for each host")
+      ->type_name("FILE");
+  command->add_option("--rsh", options->remote_shell, "What reaches a host, instead of ssh")->type_name("COMMAND");
+  command->add_flag("--agent", options->agent)->group("");  // what runs on those hosts
+  command->add_option("--bind", options->binding, "Bind each rank to a core or to a NUMA domain: none, core, numa")
+      ->transform(
+          CLI::CheckedTransformer(
+              std::map<std::string, Binding>{{"none", Binding::None}, {"core", Binding::Core}, {"numa", Binding::Numa}})
+              .description(""))
+      ->type_name("WHERE");
+  command->add_flag("--tag", options->tag, "Begin every line of output with its rank");
+  command
+      ->add_option("--color,--colour", options->colour,
+                   "Colour the tags: auto (on a terminal), always (tags too), never")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Colour>{
+                                      {"auto", Colour::Auto}, {"always", Colour::Always}, {"never", Colour::Never}})
+              .description(""))
+      ->type_name("WHEN");
+  command->add_option("--timeout", options->timeout_seconds, "End the job after so many seconds")
+      ->check(CLI::Range(0.001, 1e9).description(""))
+      ->type_name("SECONDS");
+  command->add_flag("--keep-going", options->keep_going, "Leave the other ranks alone when one fails");
+  command->add_flag("-v,--verbose", options->verbose, "Say where each rank goes");
+  command->add_flag("--dry-run", options->dry_run, "Say it, and start nothing");
+  options->command = take_program(*command, words);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace cobre::command

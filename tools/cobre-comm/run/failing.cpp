@@ -1,0 +1,126 @@
+// What went wrong, who is to blame, and how the rest is made to end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "comm/core/text.hpp"
+#include "supervisor.hpp"
+
+namespace cobre::command {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a failure: how long the ranks that are left may end by themselves, when they are asked to, and when not any
+// more. The last comes early enough for everything to be over within two seconds.
+constexpr auto asked_after = 1000ms;
+constexpr auto killed_after = 1600ms;
+
+constexpr int timed_out = 124;  // as timeout(1) has it
+constexpr int not_started = 2;
+
+}  // namespace
+
+void Job::look_for_endings() {
+  for (std::size_t rank = 0; rank < pids_.size(); ++rank) {
+    if (endings_[rank]) continue;
+    endings_[rank] = look_at(pids_[rank]);
+    if (!endings_[rank]) continue;
+    endings_[rank]->place = ended_++;
+    // As an agent gives on what a signal did to a rank.
+    if (is_relay() && endings_[rank]->code > 128 && endings_[rank]->code <= 128 + SIGRTMAX) {
+      endings_[rank] = Ending{.code = 0, .signal = endings_[rank]->code - 128, .place = endings_[rank]->place};
+    }
+    --running_;
+    // All that it wrote is in the pipes; who else holds their other ends is not waited for.
+    for (Source* const source : {&sources_[2 * rank], &sources_[2 * rank + 1]}) {
+      while (source->pipe && read_once(*source)) continue;
+      source->lines.finish(*source->stream);
+      source->pipe = {};
+    }
+    if (endings_[rank]->failed() && !failed_at_) {
+      failed_at_ = Clock::now();
+      if (!plan_.keep_going && !next_pressure_) next_pressure_ = *failed_at_ + asked_after;
+    }
+  }
+}
+
+void Job::decide_who_failed() {
+  if (!failed_at_ || blamed_) return;
+  read_reports();
+  witness_.take();
+  const auto known = witness_.first_to_fail();
+  const bool known_ended = known && endings_[*known];
+  // Without a view into the group there is nobody to ask; agents end when their ranks have.
+  const bool settled = running_ == 0 || known_ended || !(witness_.sees() || is_relay());
+  if (!settled && Clock::now() < *failed_at_ + verdict_within) return;
+  blamed_ = first_failure(endings_, known);
+  if (not_started_ || exit_code_ != 0) {
+    if (exit_code_ == 0) exit_code_ = not_started;
+    return;
+  }
+  const Ending& ending = *endings_[*blamed_];
+  exit_code_ = ending.exit_code();
+  if (output_.closed() && ending.signal == SIGPIPE) return;  // as for any program whose reader has gone
+  const std::string rest = running_ == 0      ? ""
+                           : plan_.keep_going ? "; the others go on"
+                                              : fmt::format("; ending the other {}", running_);
+  if (is_relay()) {
+    // What became of a rank its agent has told, but for this signal. Remote shells end with 255 where they could not
+    // do their work, and shells with 126 and 127 where there is no agent to start.
+    const std::string& host = plan_.relays[*blamed_].host;
+    const bool unheard = ending.code == 255 || ending.code == 126 || ending.code == 127;
+    if (unheard) say(fmt::format("the agent on host {} {}{}", host, ending.words(), rest));
+    if (ending.signal == SIGTERM) say(fmt::format("a rank on host {} {}{}", host, ending.words(), rest));
+    return;
+  }
+  // A rank that fails asks its peers to end. Whether that happened on another host the launcher knows.
+  if (orders_ != nullptr && ending.signal == SIGTERM) return;
+  const std::string where = witness_.whereabouts(*blamed_);
+  say(fmt::format("rank {} of {} (pid {} on {}) {}{}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_], host_,
+                  ending.words(), where.empty() ? "" : " " + where, rest));
+}
+
+void Job::press_on() {
+  const auto now = Clock::now();
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    if (running_ == 0) return;
+    exit_code_ = timed_out;
+    say(fmt::format("{} of {} {} still run after {} s (--timeout): {}; ending them", running_, plan_.children(),
+                    is_relay() ? "hosts" : "ranks", std::chrono::duration<double>(*plan_.timeout).count(),
+                    whereabouts_of_running()));
+    next_pressure_ = now;
+  }
+  if (!next_pressure_ || now < *next_pressure_) return;
+  signal_all(pressed_ ? SIGKILL : SIGTERM);
+  if (pressed_) {
+    next_pressure_.reset();
+  } else {
+    next_pressure_ = now + (killed_after - asked_after);
+  }
+  pressed_ = true;
+}
+
+// "rank 3 before its first operation, ranks 0, 1 and 2 in barrier".
+std::string Job::whereabouts_of_running() const {
+  std::map<std::string, std::vector<std::size_t>> places;
+  if (is_relay()) return "their agents have told where their ranks are";
+  for (std::size_t rank = 0; rank < pids_.size(); ++rank) {
+    if (!endings_[rank]) places[witness_.whereabouts(rank)].push_back(rank_of(rank));
+  }
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> by_number(places.begin(), places.end());
+  std::ranges::sort(by_number, {}, [](const auto& place) { return std::pair(place.second.size(), place.second); });
+  std::vector<std::string> parts;
+  parts.reserve(by_number.size());
+  for (const auto& [place, ranks] : by_number) {
+    parts.push_back(comm::core::rank_list(ranks) + (place.empty() ? "" : " " + place));
+  }
+  return comm::core::joined(parts, ", ");
+}
+
+}  // namespace cobre::command

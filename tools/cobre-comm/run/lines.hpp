@@ -1,0 +1,59 @@
+// The output of many ranks on one stream, in whole lines.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cobre::command {
+
+/// One of our own streams. Nothing here blocks: what the reader of the stream does not take yet is kept, up to a limit
+/// beyond which `has_room()` asks for patience.
+class Stream {
+ public:
+  explicit Stream(int descriptor) noexcept : descriptor_(descriptor) {}
+
+  void add(std::string_view text) {
+    if (!closed_) waiting_ += text;
+  }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] bool has_room() const noexcept { return waiting_.size() - written_ < limit; }
+  [[nodiscard]] bool pending() const noexcept { return written_ < waiting_.size(); }
+  /// Whether whoever read this stream is gone.
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+
+  /// Call when poll says that the stream takes something.
+  void write_some();
+
+ private:
+  static constexpr std::size_t limit = std::size_t{1} << 20;
+
+  int descriptor_;
+  std::string waiting_;
+  std::size_t written_ = 0;  // of `waiting_`
+  bool closed_ = false;
+};
+
+/// What one rank writes to one stream, cut into lines. Half a line waits here for its other half.
+class LineCutter {
+ public:
+  LineCutter() = default;
+  /// Every line gets the tag; `raw` passes bytes on as they come, for a rank that has the stream to itself.
+  LineCutter(std::string tag, bool raw) : tag_(std::move(tag)), raw_(raw) {}
+
+  void feed(std::string_view text, Stream& stream);
+  /// The rank is gone: what it left of a line is a line.
+  void finish(Stream& stream);
+
+ private:
+  // A line that is longer than this is cut, or a rank that never ends one would fill our memory.
+  static constexpr std::size_t longest = std::size_t{1} << 20;
+
+  void emit(std::string_view line, Stream& stream) const;
+
+  std::string tag_;
+  bool raw_ = false;
+  std::string half_;
+};
+
+}  // namespace cobre::command

@@ -1,0 +1,196 @@
+#include "remote.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "comm/core/descriptor.hpp"
+#include "frames.hpp"
+#include "places.hpp"
+#include "program.hpp"
+#include "secret.hpp"
+
+namespace cobre::command {
+namespace {
+
+// What a program elsewhere needs of our environment to be found, and to behave as here.
+std::vector<std::string> forwarded_environment() {
+  std::vector<std::string> forwarded;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    for (const char* const prefix : {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=",
+                                     "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
+      if (text.starts_with(prefix)) forwarded.push_back(text);
+    }
+  }
+  return forwarded;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::uint16_t random_port() {
+  // Below the range from which kernels hand out ports of their own accord.
+  constexpr unsigned lowest = 20'000;
+  constexpr unsigned count = 12'000;
+  unsigned number = 0;
+  (void)!getrandom(&number, sizeof number, 0);
+  return static_cast<std::uint16_t>(lowest + number % count);
+}
+
+}  // namespace
+
+std::string AgentPlan::to_json() const {
+  return nlohmann::json{{"folder", folder},
+                        {"command", command},
+                        {"environment", environment},
+                        {"first_rank", first_rank},
+                        {"ranks", ranks},
+                        {"job_ranks", job_ranks},
+                        {"coordinator", coordinator},
+                        {"secret", secret},
+                        {"binding", static_cast<int>(binding)},
+                        {"tag", tag},
+                        {"colour_output", colour_output},
+                        {"colour_errors", colour_errors},
+                        {"keep_going", keep_going},
+                        {"timeout_ms", timeout_ms}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+AgentPlan AgentPlan::from_json(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  AgentPlan plan;
+  json.at("folder").get_to(plan.folder);
+  json.at("command").get_to(plan.command);
+  json.at("environment").get_to(plan.environment);
+  json.at("first_rank").get_to(plan.first_rank);
+  json.at("ranks").get_to(plan.ranks);
+  json.at("job_ranks").get_to(plan.job_ranks);
+  json.at("coordinator").get_to(plan.coordinator);
+  json.at("secret").get_to(plan.secret);
+  plan.binding = static_cast<Binding>(json.at("binding").get<int>());
+  json.at("tag").get_to(plan.tag);
+  json.at("colour_output").get_to(plan.colour_output);
+  json.at("colour_errors").get_to(plan.colour_errors);
+  json.at("keep_going").get_to(plan.keep_going);
+  json.at("timeout_ms").get_to(plan.timeout_ms);
+  return plan;
+}
+
+std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
+  std::vector<std::vector<std::string>> all(plan.ranks, plan.environment);
+  for (std::size_t i = 0; i < plan.ranks; ++i) {
+    all[i].emplace_back("COBRE_COMM_BACKEND=tcp");
+    all[i].push_back("COBRE_TCP_COORDINATOR=" + plan.coordinator);
+    all[i].push_back(fmt::format("COBRE_TCP_RANK={}", plan.first_rank + i));
+    all[i].push_back(fmt::format("COBRE_TCP_SIZE={}", plan.job_ranks));
+  }
+  return all;
+}
+
+std::string coordinator_here() {
+  const comm::core::Descriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  const bool bound = probe && bind(probe.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                     getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  return fmt::format("127.0.0.1:{}", bound ? ntohs(address.sin_port) : random_port());
+}
+
+std::string coordinator_on(const std::string& host) {
+  const bool has_colons = host.find(':') != std::string::npos;
+  // Who reaches a host as another user does so as user@host; its address is what follows.
+  const std::string name = host.substr(host.find('@') + 1);
+  return fmt::format("{}:{}", has_colons ? fmt::format("[{}]", name) : name, random_port());
+}
+
+Reach reach_through(const std::string& remote_shell) {
+  const auto shell = words_of(remote_shell);
+  if (shell.empty()) throw UsageError("--rsh is empty; give it a command such as ssh");
+  return [shell](const std::string& host, const std::vector<std::string>& command) {
+    // A shell on the other side reads it once more.
+    std::string line;
+    for (const std::string& word : command) {
+      if (!line.empty()) line += ' ';
+      line += shell_word(word);
+    }
+    auto words = shell;
+    words.insert(words.end(), {host, line});
+    return words;
+  };
+}
+
+JobPlan relay_plan(const RunOptions& options, const std::vector<HostShare>& hosts, const Reach& reach) {
+  JobPlan job;
+  for (const HostShare& host : hosts) job.job_ranks += host.ranks;
+  job.keep_going = options.keep_going;
+  AgentPlan plan;
+  plan.folder = std::filesystem::current_path();
+  plan.command = options.command;
+  plan.environment = forwarded_environment();
+  plan.job_ranks = job.job_ranks;
+  plan.coordinator = coordinator_on(hosts.front().name);
+  plan.secret = make_secret();
+  plan.binding = options.binding;
+  plan.tag = options.tag || options.colour == Colour::Always;
+  plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
+  plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);
+  plan.keep_going = options.keep_going;
+  if (options.timeout_seconds) {
+    // The agents know more, so they speak first.
+    plan.timeout_ms = static_cast<std::int64_t>(*options.timeout_seconds * 1000);
+    job.timeout = std::chrono::milliseconds(plan.timeout_ms + 3000);
+  }
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  for (const HostShare& host : hosts) {
+    plan.ranks = host.ranks;
+    job.relays.push_back(
+        {host.name, reach(host.name, {self, "run", "--agent"}), packed(FrameKind::Plan, plan.to_json())});
+    plan.first_rank += host.ranks;
+  }
+  job.program = find_program(job.relays.front().command.front());
+  return job;
+}
+
+int run_agent() {
+  FrameReader orders;
+  std::optional<Frame> first;
+  while (!(first = orders.next())) {
+    if (orders.read_some(STDIN_FILENO) == FrameReader::State::Closed) {
+      throw UsageError("--agent is for cobre-comm run --hosts to use");
+    }
+  }
+  if (first->kind != FrameKind::Plan) throw UsageError("--agent is for cobre-comm run --hosts to use");
+  const AgentPlan plan = AgentPlan::from_json(first->bytes);
+  if (plan.command.empty() || plan.ranks == 0) throw UsageError("the launcher's plan has no ranks");
+  std::filesystem::current_path(plan.folder);
+  JobPlan job;
+  job.program = find_program(plan.command.front());
+  job.arguments = plan.command;
+  job.environments = tcp_environments(plan);
+  job.cpus = places(comm::topology::look_at_machine(), plan.binding, plan.ranks);
+  job.first_rank = plan.first_rank;
+  job.job_ranks = plan.job_ranks;
+  job.secret = plan.secret;
+  job.tag = plan.tag;
+  job.colour_output = plan.colour_output;
+  job.colour_errors = plan.colour_errors;
+  job.keep_going = plan.keep_going;
+  if (plan.timeout_ms > 0) job.timeout = std::chrono::milliseconds(plan.timeout_ms);
+  return run_job(job, orders);
+}
+
+}  // namespace cobre::command

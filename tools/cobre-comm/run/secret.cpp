@@ -1,0 +1,37 @@
+#include "secret.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace cobre::command {
+
+std::string make_secret() {
+  std::array<unsigned char, 32> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  }
+  std::string secret;
+  for (const unsigned char byte : bytes) secret += fmt::format("{:02x}", byte);
+  return secret;
+}
+
+SecretFile::SecretFile(const std::string& secret) {
+  if (secret.empty()) return;
+  file_ = comm::core::Descriptor(memfd_create("cobre-comm-secret", MFD_CLOEXEC));
+  const bool written = file_ && fchmod(file_.get(), S_IRUSR | S_IWUSR) == 0 &&
+                       write(file_.get(), secret.data(), secret.size()) == static_cast<ssize_t>(secret.size());
+  if (!written) throw std::system_error(errno, std::generic_category(), "a file for the secret");
+}
+
+std::string SecretFile::variable() const {
+  return fmt::format("COBRE_TCP_SECRET_FILE=/proc/self/fd/{}", file_.get());
+}
+
+}  // namespace cobre::command
