@@ -186,6 +186,7 @@ AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, cons
 RootedAlgorithm choose_rooted(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.rooted) return *tuning.rooted;
   using enum RootedAlgorithm;
+  if (bytes > scratch_bytes / ranks) return Linear;  // the tree holds all blocks in scratch memory
   return cheapest(std::array{Linear, Binomial}, ranks, bytes, tuning);
 }
 
