@@ -121,7 +121,7 @@ void moving_cases(Suite<C>& suite) {
   });
 
   equal.add("KeepEveryElementOfLongMessages", [](const C& comm) {
-    check_equal_parts<double>(comm, 100'001, comm.size() - 1, 5);
+    check_equal_parts<double>(comm, 20'001, comm.size() - 1, 5);
     check_equal_parts<std::uint8_t>(comm, 300'007, 0, 6);
   });
 

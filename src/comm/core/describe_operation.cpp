@@ -33,7 +33,7 @@ const detail::OperationRecord& usual_record(std::span<const detail::OperationRec
 
 std::string describe(const detail::OperationRecord& record) {
   using enum detail::Operation;
-  const std::string name = to_string(record.operation);
+  std::string name = to_string(record.operation);
   switch (record.operation) {
     case Broadcast:
     case Scatter: return fmt::format("{} of {} from root {}", name, elements_of(record), record.root);

@@ -17,9 +17,10 @@ Disagreement judge(std::span<const std::optional<detail::OperationRecord>> recor
   std::vector<Party> parties;  // by their lowest rank
   Disagreement result;
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    if (!records[rank]) continue;
-    auto party = std::ranges::find(parties, *records[rank], &Party::record);
-    if (party == parties.end()) party = parties.insert(party, Party{*records[rank], {}});
+    const auto& record = records[rank];
+    if (!record) continue;
+    auto party = std::ranges::find(parties, *record, &Party::record);
+    if (party == parties.end()) party = parties.insert(party, Party{*record, {}});
     party->ranks.push_back(rank);
     result.ranks.push_back(rank);
   }
