@@ -1,20 +1,20 @@
 #include "comm/core/describe_operation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 namespace {
 
 std::string elements_of(const detail::OperationRecord& record) {
-  return record.type == ElementType::Opaque ? fmt::format("{} elements of {} bytes", record.count, record.element_size)
-                                            : fmt::format("{} x {}", record.count, to_string(record.type));
+  return record.type == ElementType::Opaque ? core::format("{} elements of {} bytes", record.count, record.element_size)
+                                            : core::format("{} x {}", record.count, to_string(record.type));
 }
 
 std::string kind_of(const detail::OperationRecord& record) {
-  return record.type == ElementType::Opaque ? fmt::format("elements of {} bytes", record.element_size)
+  return record.type == ElementType::Opaque ? core::format("elements of {} bytes", record.element_size)
                                             : to_string(record.type);
 }
 
@@ -36,21 +36,21 @@ std::string describe(const detail::OperationRecord& record) {
   std::string name = to_string(record.operation);
   switch (record.operation) {
     case Broadcast:
-    case Scatter: return fmt::format("{} of {} from root {}", name, elements_of(record), record.root);
-    case Gather: return fmt::format("{} of {} to root {}", name, elements_of(record), record.root);
-    case Scatterv: return fmt::format("{} of {} from root {}", name, kind_of(record), record.root);
-    case Gatherv: return fmt::format("{} of {} to root {}", name, kind_of(record), record.root);
+    case Scatter: return core::format("{} of {} from root {}", name, elements_of(record), record.root);
+    case Gather: return core::format("{} of {} to root {}", name, elements_of(record), record.root);
+    case Scatterv: return core::format("{} of {} from root {}", name, kind_of(record), record.root);
+    case Gatherv: return core::format("{} of {} to root {}", name, kind_of(record), record.root);
     case Allgather:
-    case Alltoall: return fmt::format("{} of {}", name, elements_of(record));
+    case Alltoall: return core::format("{} of {}", name, elements_of(record));
     case Allgatherv:
-    case Alltoallv: return fmt::format("{} of {}", name, kind_of(record));
+    case Alltoallv: return core::format("{} of {}", name, kind_of(record));
     case Reduce:
-      return fmt::format("{} of {} with {} to root {}", name, elements_of(record), reduction_of(record), record.root);
+      return core::format("{} of {} with {} to root {}", name, elements_of(record), reduction_of(record), record.root);
     case Allreduce:
     case Scan:
     case Exscan:
-    case ReduceScatterBlock: return fmt::format("{} of {} with {}", name, elements_of(record), reduction_of(record));
-    case CreateRegion: return fmt::format("{} of {} elements of {} bytes", name, record.count, record.element_size);
+    case ReduceScatterBlock: return core::format("{} of {} with {}", name, elements_of(record), reduction_of(record));
+    case CreateRegion: return core::format("{} of {} elements of {} bytes", name, record.count, record.element_size);
     case Barrier:
     case Fence: break;
   }
@@ -67,9 +67,9 @@ void require_agreement(const Where& where, std::span<const detail::OperationReco
   const std::size_t odd_one = differing.front();
   const auto usual_rank = static_cast<std::size_t>(&usual - records.data());
   if (records.size() == 2) differing = {0, 1};
-  throw CollectiveMismatch(
-      where, detail::differing_field(usual, records[odd_one]), differing,
-      fmt::format("rank {} is in {}, rank {} in {}", usual_rank, describe(usual), odd_one, describe(records[odd_one])));
+  throw CollectiveMismatch(where, detail::differing_field(usual, records[odd_one]), differing,
+                           core::format("rank {} is in {}, rank {} in {}", usual_rank, describe(usual), odd_one,
+                                        describe(records[odd_one])));
 }
 
 }  // namespace cobre::comm::core

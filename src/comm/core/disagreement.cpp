@@ -1,10 +1,9 @@
 #include "comm/core/disagreement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::core {
@@ -45,15 +44,15 @@ void throw_mismatch(const Where& where, const Disagreement& disagreement) {
   const char* const field = detail::differing_field(disagreement.odd_record, disagreement.usual_record);
   throw CollectiveMismatch(
       where, field == nullptr ? "sequence" : field, disagreement.ranks,
-      fmt::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
-                  disagreement.odd, describe(disagreement.odd_record)));
+      core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
+                   disagreement.odd, describe(disagreement.odd_record)));
 }
 
 void throw_length_mismatch(const Where& where, const LengthMismatch& mismatch) {
   const auto [lower, upper] = std::minmax(mismatch.sender, mismatch.receiver);
   throw CollectiveMismatch(where, "counts", {lower, upper},
-                           fmt::format("rank {} sends {} to rank {}, which expects {}", mismatch.sender,
-                                       elements(mismatch.sent), mismatch.receiver, mismatch.expected));
+                           core::format("rank {} sends {} to rank {}, which expects {}", mismatch.sender,
+                                        elements(mismatch.sent), mismatch.receiver, mismatch.expected));
 }
 
 }  // namespace cobre::comm::core

@@ -1,12 +1,11 @@
 #include <cobre/comm/detail/preconditions.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::detail {
@@ -21,8 +20,8 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) noexcept {
 void check_entry_per_rank(const Where& where, std::size_t actual, std::string_view what) {
   if (actual == where.size) return;
   throw InvalidBufferSize(where, where.size, actual,
-                          fmt::format("{} has {}, but there is one for each of the {} ranks; give it {}", what,
-                                      elements(actual), where.size, elements(where.size)));
+                          core::format("{} has {}, but there is one for each of the {} ranks; give it {}", what,
+                                       elements(actual), where.size, elements(where.size)));
 }
 
 [[noreturn]] void throw_segments_meet(const Where& where, const SegmentNames& names,
@@ -32,10 +31,10 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
   const std::size_t shared = std::min(end, displs[upper] + counts[upper]) - displs[upper];
   throw InvalidBufferSize(
       where, end, displs[upper],
-      fmt::format("the segments of ranks {} and {} share {}: rank {} fills {}[{}, {}), rank {} starts at {}; move "
-                  "{} so that no two segments overlap",
-                  lower, upper, elements(shared), lower, names.buffer, displs[lower], end, upper, displs[upper],
-                  names.displs));
+      core::format("the segments of ranks {} and {} share {}: rank {} fills {}[{}, {}), rank {} starts at {}; move "
+                   "{} so that no two segments overlap",
+                   lower, upper, elements(shared), lower, names.buffer, displs[lower], end, upper, displs[upper],
+                   names.displs));
 }
 
 // One count and one displacement a rank, every segment inside the buffer. Whether they lie in the order of the ranks
@@ -60,8 +59,8 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
   if (length < needed) {
     throw InvalidBufferSize(
         where, needed, length,
-        fmt::format("{0} has {1}, but rank {2}'s segment of {3} from {4} on ends at {5}; make {0} at least that long",
-                    names.buffer, elements(length), last, elements(counts[last]), displs[last], needed));
+        core::format("{0} has {1}, but rank {2}'s segment of {3} from {4} on ends at {5}; make {0} at least that long",
+                     names.buffer, elements(length), last, elements(counts[last]), displs[last], needed));
   }
   return in_order;
 }
@@ -102,20 +101,20 @@ void throw_no_room(Where where, std::size_t count, std::size_t element_size) {
                                 ? std::numeric_limits<std::size_t>::max()
                                 : count * element_size;
   throw AllocationFailed(where, bytes,
-                         fmt::format("the root sends {}, which this rank has no room for", elements(count)));
+                         core::format("the root sends {}, which this rank has no room for", elements(count)));
 }
 
 void throw_different_lengths(Where where, std::size_t send, std::size_t recv) {
   throw InvalidBufferSize(
       where, send, recv,
-      fmt::format("send has {}, but recv has {}; make them equally long", elements(send), elements(recv)));
+      core::format("send has {}, but recv has {}; make them equally long", elements(send), elements(recv)));
 }
 
 void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size) {
   const std::size_t shared = (overlapping_bytes + element_size - 1) / element_size;
   throw InvalidBufferSize(where, 0, shared,
-                          fmt::format("send and recv share {}; use separate buffers{}", elements(shared),
-                                      where.operation == "allreduce" ? " or allreduce_inplace" : ""));
+                          core::format("send and recv share {}; use separate buffers{}", elements(shared),
+                                       where.operation == "allreduce" ? " or allreduce_inplace" : ""));
 }
 
 void throw_wrong_blocks(Where where, std::string_view whole, std::size_t length, std::string_view block,
@@ -124,23 +123,23 @@ void throw_wrong_blocks(Where where, std::string_view whole, std::size_t length,
   const std::size_t needed = overflow ? std::numeric_limits<std::size_t>::max() : block_length * where.size;
   throw InvalidBufferSize(
       where, needed, length,
-      fmt::format("{} has {}, but holds one block of {} (as {} has) for each of the {} ranks; give it {}", whole,
-                  elements(length), elements(block_length), block, where.size, elements(needed)));
+      core::format("{} has {}, but holds one block of {} (as {} has) for each of the {} ranks; give it {}", whole,
+                   elements(length), elements(block_length), block, where.size, elements(needed)));
 }
 
 void throw_not_divisible(Where where, std::size_t length) {
   const std::size_t next = saturating_sum(length, where.size - length % where.size);
   throw InvalidBufferSize(where, next, length,
-                          fmt::format("send has {}, which {} ranks cannot share in equal blocks; give it {}, or use "
-                                      "alltoallv",
-                                      elements(length), where.size, elements(next)));
+                          core::format("send has {}, which {} ranks cannot share in equal blocks; give it {}, or use "
+                                       "alltoallv",
+                                       elements(length), where.size, elements(next)));
 }
 
 void throw_part_for_itself(Where where, std::size_t sent, std::size_t received) {
   throw InvalidBufferSize(where, sent, received,
-                          fmt::format("sendcounts[{0}] says {1}, but recvcounts[{0}] says {2}; what a rank sends "
-                                      "itself it also receives: make them equal",
-                                      where.rank, sent, received));
+                          core::format("sendcounts[{0}] says {1}, but recvcounts[{0}] says {2}; what a rank sends "
+                                       "itself it also receives: make them equal",
+                                       where.rank, sent, received));
 }
 
 void check_read_segments(Where where, const SegmentNames& names, std::size_t length,
@@ -157,8 +156,8 @@ void check_own_count(Where where, std::string_view part, std::size_t length, std
                      std::span<const std::size_t> counts) {
   if (length == counts[where.rank]) return;
   throw InvalidBufferSize(where, counts[where.rank], length,
-                          fmt::format("{} has {}, but {}[{}] says {}; they must be equal", part, elements(length), name,
-                                      where.rank, counts[where.rank]));
+                          core::format("{} has {}, but {}[{}] says {}; they must be equal", part, elements(length),
+                                       name, where.rank, counts[where.rank]));
 }
 
 void check_gathered_segments(Where where, std::size_t send, std::size_t recv, std::span<const std::size_t> counts,
@@ -175,7 +174,7 @@ void check_packed_parts(Where where, std::size_t send, std::span<const std::size
   if (total == send) return;
   throw InvalidBufferSize(
       where, total, send,
-      fmt::format("send has {}, but counts add up to {}; they must be equal", elements(send), total));
+      core::format("send has {}, but counts add up to {}; they must be equal", elements(send), total));
 }
 
 }  // namespace cobre::comm::detail
