@@ -1,6 +1,7 @@
 #include <ferrompi/detail/exchange.hpp>
 
 #include <climits>
+#include <cstddef>
 
 namespace ferrompi::detail {
 
@@ -62,7 +63,14 @@ ExchangeArgs plan_exchange(const char* operation, const Group& group, const Exch
         counts[r] = 1;
       }
     }
-    return {side.buffer, counts, displs, types};
+    void* buffer = side.buffer;
+    // Open MPI 4.1 takes the displacement for elements instead of bytes where a rank is alone: there is one part, so
+    // its place can be in the address.
+    if (size == 1 && displs[0] != 0) {
+      buffer = static_cast<std::byte*>(buffer) + displs[0];
+      displs[0] = 0;
+    }
+    return {buffer, counts, displs, types};
   };
 
   return {fill(send, 0, 0), fill(recv, 2 * size, size), type, group.native};

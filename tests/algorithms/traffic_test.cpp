@@ -11,6 +11,8 @@ namespace {
 using algorithms::AllgathervAlgorithm;
 using algorithms::AllreduceAlgorithm;
 using algorithms::BroadcastAlgorithm;
+using algorithms::ReduceAlgorithm;
+using algorithms::RootedAlgorithm;
 using algorithms::Scratch;
 using algorithms::Tuning;
 
@@ -30,14 +32,19 @@ class Traffic : public ::testing::TestWithParam<std::size_t> {
   static void allreduce_long(Endpoint& transport, ReduceOp op, const Tuning& tuning, Scratch& scratch) {
     const std::vector<double> send(count, 1.0);
     std::vector<double> recv(count);
-    detail::AllreduceCall call{};
+    algorithms::allreduce(transport, call_of<detail::AllreduceCall>(send, recv, count, op), tuning, scratch);
+  }
+
+  template <class Call>
+  static Call call_of(const std::vector<double>& send, std::vector<double>& recv, std::size_t elements, ReduceOp op) {
+    Call call{};
     call.send = send.data();
     call.recv = recv.data();
-    call.count = count;
+    call.count = elements;
     call.element_size = sizeof(double);
     call.type = ElementType::Double;
     call.op = op;
-    algorithms::allreduce(transport, call, tuning, scratch);
+    return call;
   }
 
   static void expect_within_five_percent(std::size_t actual, double ideal, const std::string& what) {
@@ -112,6 +119,57 @@ TEST_P(Traffic, OfALongBroadcastIsAboutOnceTheMessage) {
   }
 }
 
+TEST_P(Traffic, OfALongReduceIsTheMessageOnce) {
+  on_every_rank([&](auto& transport) {
+    const std::vector<double> send(count, 1.0);
+    std::vector<double> recv(count);
+    auto call = call_of<detail::ReduceCall>(send, recv, count, ReduceOp::Sum);
+    call.root = transport.size() - 1;
+    Scratch scratch;
+    algorithms::reduce(transport, call, Tuning{}, scratch);
+    expect_within_five_percent(transport.sent, bytes, "sent");
+  });
+}
+
+TEST_P(Traffic, OfAnAlltoallAndAReduceScatterIsWhatIsForOthers) {
+  on_every_rank([&](auto& transport) {
+    const std::size_t ranks = transport.size();
+    const std::size_t block = 1000;
+    const std::vector<double> send(block * ranks, 1.0);
+    std::vector<double> recv(block * ranks);
+    const detail::Parts blocks(block);
+    algorithms::alltoall(transport, detail::AlltoallCall{send.data(), blocks, recv.data(), blocks, sizeof(double)});
+    require(transport.sent == (ranks - 1) * block * sizeof(double), "alltoall sent " + std::to_string(transport.sent));
+    Scratch scratch;
+    algorithms::reduce_scatter(transport, call_of<detail::ReduceScatterCall>(send, recv, block, ReduceOp::Sum),
+                               Tuning{}, scratch);
+    require(transport.sent == 2 * (ranks - 1) * block * sizeof(double), "both sent " + std::to_string(transport.sent));
+  });
+}
+
+TEST_P(Traffic, OfAGatherAndAScatterGoesStraightOrUpATree) {
+  for (const RootedAlgorithm algorithm : {RootedAlgorithm::Linear, RootedAlgorithm::Binomial}) {
+    on_every_rank([&](auto& transport) {
+      const std::size_t ranks = transport.size();
+      std::vector<double> all(ranks);
+      double mine = 1;
+      Tuning tuning;
+      tuning.rooted = algorithm;
+      Scratch scratch;
+      algorithms::gather(transport, detail::GatherCall{&mine, 1, all.data(), detail::Parts(1), sizeof mine, 0}, tuning,
+                         scratch);
+      require(transport.messages == (transport.rank() == 0 ? 0 : 1), "gather: " + std::to_string(transport.messages));
+      algorithms::scatter(transport, detail::ScatterCall{all.data(), detail::Parts(1), &mine, 1, sizeof mine, 0},
+                          tuning, scratch);
+      const auto steps = static_cast<std::size_t>(std::bit_width(ranks - 1));
+      if (transport.rank() == 0) {
+        require(transport.messages == (algorithm == RootedAlgorithm::Linear ? ranks - 1 : steps),
+                "scatter: " + std::to_string(transport.messages));
+      }
+    });
+  }
+}
+
 TEST_P(Traffic, TakesAsManyMessagesAsTheNumberOfRanksHasBits) {
   on_every_rank([&](auto& transport) {
     const auto steps = static_cast<std::size_t>(std::bit_width(transport.size() - 1));
@@ -120,16 +178,13 @@ TEST_P(Traffic, TakesAsManyMessagesAsTheNumberOfRanksHasBits) {
     Tuning tuning;
     tuning.allreduce = AllreduceAlgorithm::GatherAndFold;
     Scratch scratch;
-    double value = 1;
-    detail::AllreduceCall call{};
-    call.send = &value;
-    call.recv = &value;
-    call.count = 1;
-    call.element_size = sizeof value;
-    call.type = ElementType::Double;
-    call.op = ReduceOp::Sum;
-    algorithms::allreduce(transport, call, tuning, scratch);
+    std::vector<double> value(1);
+    const auto sum = call_of<detail::AllreduceCall>(value, value, 1, ReduceOp::Sum);
+    algorithms::allreduce(transport, sum, tuning, scratch);
     require(transport.messages == 2 * steps, "allreduce: " + std::to_string(transport.messages - steps));
+    std::vector<double> upto(1);
+    algorithms::scan(transport, call_of<detail::ScanCall>(value, upto, 1, ReduceOp::Sum), tuning, scratch);
+    require(transport.messages <= 3 * steps, "scan: " + std::to_string(transport.messages - 2 * steps));
   });
 }
 
@@ -149,6 +204,27 @@ TEST_P(Traffic, PassesThroughABoundedScratchMemory) {
       require(scratch.memory(1) == memory, "the second time memory was allocated again");
     });
   }
+}
+
+TEST_P(Traffic, OfReductionsForSomePassesThroughABoundedScratchMemory) {
+  on_every_rank([&](auto& transport) {
+    const std::vector<double> send(count, 1.0);
+    std::vector<double> recv(count);
+    Tuning tuning;
+    tuning.piece_bytes = 16384;
+    Scratch scratch;
+    for (const ReduceAlgorithm algorithm : {ReduceAlgorithm::Tree, ReduceAlgorithm::Pairwise}) {
+      tuning.reduce = algorithm;
+      auto reduce = call_of<detail::ReduceCall>(send, recv, count, ReduceOp::Sum);
+      reduce.root = 1;
+      algorithms::reduce(transport, reduce, tuning, scratch);
+    }
+    algorithms::scan(transport, call_of<detail::ScanCall>(send, recv, count, ReduceOp::Sum), tuning, scratch);
+    const std::size_t block = count / transport.size();
+    algorithms::reduce_scatter(transport, call_of<detail::ReduceScatterCall>(send, recv, block, ReduceOp::Sum), tuning,
+                               scratch);
+    require(scratch.bytes() <= transport.size() * 16384, "scratch of " + std::to_string(scratch.bytes()));
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Traffic, ::testing::Values(2, 3, 4, 5, 6, 7, 8, 9),

@@ -13,16 +13,20 @@ using algorithms::BroadcastAlgorithm;
 using algorithms::choose_allgatherv;
 using algorithms::choose_allreduce;
 using algorithms::choose_broadcast;
+using algorithms::choose_reduce;
+using algorithms::choose_rooted;
 using algorithms::Costs;
 using algorithms::is_exact;
+using algorithms::ReduceAlgorithm;
+using algorithms::RootedAlgorithm;
 using algorithms::Tuning;
 
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 
 // Ethernet of 10 Gbit/s and TCP within one machine.
-const Tuning ethernet{{.message = 15, .byte = 0.8e-3, .folded = 0.1e-3}, {}, {}, {}, {}};
-const Tuning loopback{{.message = 3.5, .byte = 0.25e-3, .folded = 0.1e-3}, {}, {}, {}, {}};
+const Tuning ethernet{{.message = 15, .byte = 0.8e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
+const Tuning loopback{{.message = 3.5, .byte = 0.25e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
 
 // The first size, doubling, from which on another algorithm than recursive doubling is taken.
 std::size_t end_of_doubling(std::size_t ranks, const Tuning& tuning) {
@@ -104,6 +108,27 @@ TEST(ChooseAllgatherv, NeverTakesBruckForWhatScratchMemoryCannotHold) {
   far.costs.message = 1e6;
   EXPECT_EQ(choose_allgatherv(8, mebibyte, far), AllgathervAlgorithm::Bruck);
   EXPECT_EQ(choose_allgatherv(8, 100 * mebibyte, far), AllgathervAlgorithm::Ring);
+}
+
+TEST(ChooseRooted, TakesTheTreeForShortBlocksOfManyAndGoesStraightOtherwise) {
+  EXPECT_EQ(choose_rooted(8, 64, loopback), RootedAlgorithm::Binomial);
+  EXPECT_EQ(choose_rooted(64, 64, ethernet), RootedAlgorithm::Binomial);
+  EXPECT_EQ(choose_rooted(8, mebibyte, loopback), RootedAlgorithm::Linear);
+  EXPECT_EQ(choose_rooted(2, 64, loopback), RootedAlgorithm::Linear);
+}
+
+TEST(ChooseRooted, NeverTakesTheTreeForWhatScratchMemoryCannotHold) {
+  Tuning far = loopback;
+  far.costs.message = 1e6;
+  EXPECT_EQ(choose_rooted(8, mebibyte, far), RootedAlgorithm::Binomial);
+  EXPECT_EQ(choose_rooted(8, mebibyte + 1, far), RootedAlgorithm::Linear);
+}
+
+TEST(ChooseReduce, FoldsLongMessagesInSlices) {
+  EXPECT_EQ(choose_reduce(8, 8, loopback), ReduceAlgorithm::Tree);
+  EXPECT_EQ(choose_reduce(7, kibibyte, ethernet), ReduceAlgorithm::Tree);
+  EXPECT_EQ(choose_reduce(8, 64 * mebibyte, loopback), ReduceAlgorithm::Pairwise);
+  EXPECT_EQ(choose_reduce(7, 64 * mebibyte, ethernet), ReduceAlgorithm::Pairwise);
 }
 
 TEST(PieceBytes, KeepTheScratchMemoryOfAReductionBounded) {

@@ -6,6 +6,8 @@
 #include "conformance/broadcast_cases.hpp"
 #include "conformance/composed_cases.hpp"
 #include "conformance/identity_cases.hpp"
+#include "conformance/moving_cases.hpp"
+#include "conformance/reducing_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
 #include "conformance/suite.hpp"
@@ -20,6 +22,8 @@ Suite<C> communicator_suite(RandomOperations random_operations = ten_thousand_op
   allgatherv_cases(suite);
   allreduce_cases(suite);
   composed_cases(suite);
+  moving_cases(suite);
+  reducing_cases(suite);
   sequence_cases(suite, random_operations);
   return suite;
 }

@@ -33,6 +33,13 @@ enum class Fault {
   FenceDoesNothing,
   EverybodyIsLeader,
   KeepsGoingAfterACallableThrew,
+  GatherAlwaysToRankZero,
+  ScatterGivesEveryoneTheFirstBlock,
+  AlltoallIsNotTransposed,
+  ReduceAlwaysToRankZero,
+  ScanInRankOrderInsteadOfTheTree,
+  ExscanIncludesTheRankItself,
+  ReduceScatterGivesTheFirstBlock,
 };
 
 struct ReferenceGroup {
@@ -212,6 +219,81 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
       next = place + call.counts[r];
     }
     group_->wait();
+  }
+
+  static void copy(void* to, std::size_t to_element, const void* from, std::size_t from_element, std::size_t count,
+                   std::size_t size) {
+    if (count == 0) return;
+    std::memcpy(static_cast<std::byte*>(to) + to_element * size,
+                static_cast<const std::byte*>(from) + from_element * size, count * size);
+  }
+  [[nodiscard]] bool has(Fault fault) const { return group_->fault == fault; }
+
+  void execute(const Record&, const cobre::comm::detail::GatherCall& call) const {
+    require_good("gather");
+    publish(call.send);
+    const std::size_t root = has(Fault::GatherAlwaysToRankZero) ? 0 : call.root;
+    for (std::size_t r = 0; r < group_->size && rank_ == root && rank_ == call.root; ++r) {
+      copy(call.recv, call.parts.displ(r), group_->pointers[r], 0, call.parts.count(r), call.element_size);
+    }
+    group_->wait();
+  }
+
+  // Where only the root knows something, the others look into its call.
+  void execute(const Record&, const cobre::comm::detail::ScatterCall& call) const {
+    require_good("scatter");
+    publish(&call);
+    const auto& root = *static_cast<const cobre::comm::detail::ScatterCall*>(group_->pointers[call.root]);
+    const std::size_t block = has(Fault::ScatterGivesEveryoneTheFirstBlock) ? 0 : rank_;
+    copy(call.recv, 0, root.send, root.parts.displ(block), call.count, call.element_size);
+    group_->wait();
+  }
+
+  void execute(const Record&, const cobre::comm::detail::AlltoallCall& call) const {
+    require_good("alltoall");
+    publish(&call);
+    for (std::size_t r = 0; r < group_->size; ++r) {
+      const auto& other = *static_cast<const cobre::comm::detail::AlltoallCall*>(group_->pointers[r]);
+      const std::size_t part = has(Fault::AlltoallIsNotTransposed) && call.to.uniform() ? r : rank_;
+      copy(call.recv, call.to.displ(r), other.send, other.from.displ(part), call.to.count(r), call.element_size);
+    }
+    group_->wait();
+  }
+
+  /// The fold over the first `ranks` of what all sent, from element `first` on.
+  void fold_first(const cobre::comm::detail::AllreduceCall& call, std::size_t ranks, std::size_t first,
+                  bool in_rank_order = false) const {
+    publish(call.send);
+    std::vector<const void*> sources;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      sources.push_back(static_cast<const std::byte*>(group_->pointers[r]) + first * call.element_size);
+    }
+    if (in_rank_order && ranks > 0) {
+      copy(call.recv, 0, sources[0], 0, call.count, call.element_size);
+      for (std::size_t r = 1; r < ranks; ++r) {
+        const void* const pair[] = {call.recv, sources[r]};
+        call.fold().apply(call.recv, pair, 2, call.count);
+      }
+    } else if (ranks > 0) {
+      call.fold().apply(call.recv, sources.data(), ranks, call.count);
+    }
+    group_->wait();
+    if (call.thrown != nullptr && *call.thrown) broken_ = true;
+  }
+
+  void execute(const Record&, const cobre::comm::detail::ReduceCall& call) const {
+    require_good("reduce");
+    const std::size_t root = has(Fault::ReduceAlwaysToRankZero) ? 0 : call.root;
+    fold_first(call, rank_ == root && rank_ == call.root ? group_->size : 0, 0);
+  }
+  void execute(const Record&, const cobre::comm::detail::ScanCall& call) const {
+    require_good("scan");
+    fold_first(call, has(Fault::ExscanIncludesTheRankItself) ? rank_ + 1 : call.sources(rank_), 0,
+               has(Fault::ScanInRankOrderInsteadOfTheTree));
+  }
+  void execute(const Record&, const cobre::comm::detail::ReduceScatterCall& call) const {
+    require_good("reduce_scatter_block");
+    fold_first(call, group_->size, has(Fault::ReduceScatterGivesTheFirstBlock) ? 0 : rank_ * call.count);
   }
 
   std::shared_ptr<ReferenceGroup> group_;

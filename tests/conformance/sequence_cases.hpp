@@ -4,6 +4,7 @@
 
 #include "conformance/allgatherv_cases.hpp"
 #include "conformance/allreduce_cases.hpp"
+#include "conformance/moving_cases.hpp"
 #include "conformance/suite.hpp"
 #include "conformance/values.hpp"
 
@@ -54,6 +55,72 @@ void run_random_operations(const C& comm, int operations, std::uint64_t seed) {
   }
 }
 
+/// A mix of operations after which not all ranks have met: who is ahead must not overwrite what others still read.
+template <class C>
+void run_random_parts(const C& comm, int operations, std::uint64_t seed) {
+  std::mt19937_64 draw(seed);
+  const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(draw() % bound); };
+  const std::size_t size = comm.size();
+  const std::size_t rank = comm.rank();
+  for (int i = 0; i < operations; ++i) {
+    const std::size_t count = below(16) == 0 ? below(3000) : below(12);
+    const std::size_t root = below(size);
+    const std::uint64_t salt = draw();
+    const auto equal = [&](std::size_t) { return count; };
+    const auto of_rank = [&](std::size_t r, std::size_t n) { return contribution<float>(r, n, salt); };
+    const auto send = contribution<float>(rank, count, salt);
+    switch (below(6)) {
+      case 0: {
+        std::vector<float> all(rank == root ? count * size : 0);
+        comm.gather(send, all, root);
+        if (rank == root) {
+          EXPECT_TRUE(all_same(all, joined_parts<float>(size, equal, of_rank))) << "operation " << i;
+        }
+        break;
+      }
+      case 1: {
+        std::vector<float> own(count);
+        comm.scatter(rank == root ? joined_parts<float>(size, equal, of_rank) : std::vector<float>(), own, root);
+        EXPECT_TRUE(all_same(own, send)) << "operation " << i;
+        break;
+      }
+      case 2: {
+        std::vector<float> sum(rank == root ? count : 0);
+        comm.reduce(send, sum, ReduceOp::Sum, root, cobre::comm::Reproducible::Yes);
+        if (rank == root) {
+          EXPECT_TRUE(all_same(sum, expected_reduction<float>(ReduceOp::Sum, size, count, salt))) << "operation " << i;
+        }
+        break;
+      }
+      case 3: {
+        std::vector<float> before(count);
+        comm.exscan(send, before, ReduceOp::Sum, cobre::comm::Reproducible::Yes);
+        if (rank > 0) {
+          EXPECT_TRUE(all_same(before, expected_reduction<float>(ReduceOp::Sum, rank, count, salt)))
+              << "operation " << i;
+        }
+        break;
+      }
+      case 4: {
+        const std::vector<std::size_t> counts(size, count % 5 + rank);
+        const auto from_each = [&](std::size_t r) { return count % 5 + r; };
+        const auto exchanged =
+            comm.alltoallv(joined_parts<float>(
+                               size, [&](std::size_t) { return counts[0]; },
+                               [&](std::size_t to, std::size_t n) { return part<float>(rank, to, n, salt); }),
+                           counts);
+        const auto for_me = [&](std::size_t r, std::size_t n) { return part<float>(r, rank, n, salt); };
+        EXPECT_TRUE(all_same(exchanged.values, joined_parts<float>(size, from_each, for_me))) << "operation " << i;
+        break;
+      }
+      default: {
+        EXPECT_EQ(comm.broadcast(static_cast<std::uint64_t>(rank) + salt, root), root + salt) << "operation " << i;
+        break;
+      }
+    }
+  }
+}
+
 template <class C>
 void sequence_cases(Suite<C>& suite, RandomOperations random_operations) {
   auto group = suite.group("Sequence");
@@ -78,6 +145,8 @@ void sequence_cases(Suite<C>& suite, RandomOperations random_operations) {
       EXPECT_TRUE(all_same(buffer, contribution<double>(0, count, round)));
     }
   });
+
+  group.add("RandomPartsKeepEveryChecksum", [](const C& comm) { run_random_parts(comm, 500, 20261116); });
 
   group.add("RandomOperationsKeepEveryChecksum", [random_operations](const C& comm) {
     run_random_operations(comm, random_operations(comm.size()), 20261115);

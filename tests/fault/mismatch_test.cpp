@@ -1,53 +1,15 @@
 // Ranks that call different things: everyone hears of it, and who and what it was, whatever lies between them.
 
-#include <gtest/gtest.h>
-
-#include <cobre/comm.hpp>
-
-#include "support/outcome.hpp"
-#include "support/processes.hpp"
-#ifdef COBRE_COMM_HAS_SHM
-#include "support/shm_ranks.hpp"
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-#include "support/tcp_ranks.hpp"
-#endif
+#include "fault/mismatch.hpp"
 
 namespace {
 
 using cobre::comm::CommBackend;
 using cobre::comm::ReduceOp;
+using mismatch::Call;
 using test::outcome_of;
 
-struct Backend {
-  std::string name;
-  std::vector<std::function<CommBackend()>> (*ranks)(std::size_t size);
-};
-void PrintTo(const Backend& backend, std::ostream* out) {
-  *out << backend.name;
-}
-
-template <class Config>
-std::vector<std::function<CommBackend()>> makers(const std::vector<Config>& configs) {
-  std::vector<std::function<CommBackend()>> ranks;
-  for (const Config& config : configs) {
-    ranks.emplace_back([config] { return cobre::comm::create_communicator(config); });
-  }
-  return ranks;
-}
-
-std::vector<Backend> backends() {
-  return {
-#ifdef COBRE_COMM_HAS_SHM
-      {"Shm", [](std::size_t size) { return makers(test::shm_configs(size)); }},
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-      {"Tcp", [](std::size_t size) { return makers(test::tcp_configs(size)); }},
-#endif
-  };
-}
-
-using Call = std::function<void(const CommBackend&)>;
+class Mismatch : public mismatch::OnEveryBackend {};
 
 void barrier(const CommBackend& comm) {
   comm.barrier();
@@ -82,42 +44,6 @@ Call allgatherv(std::size_t extra_of_last) {
     std::vector<float> recv(100 * comm.size() + 50);
     comm.allgatherv(send, recv, counts, displs);
   };
-}
-
-class Mismatch : public testing::TestWithParam<Backend> {
- protected:
-  static std::vector<test::Process> start(std::size_t size, const std::function<std::string(const CommBackend&)>& body);
-  static void expect_mismatch(std::size_t size, std::size_t odd_one, const Call& usual, const Call& odd,
-                              const std::string& expected);
-};
-
-std::vector<test::Process> Mismatch::start(std::size_t size,
-                                           const std::function<std::string(const CommBackend&)>& body) {
-  std::vector<test::Process> processes;
-  for (const auto& make : GetParam().ranks(size)) {
-    processes.emplace_back([&] {
-      const CommBackend comm = make();
-      return body(comm);
-    });
-  }
-  return processes;
-}
-
-// All ranks do `usual` but `odd_one`; every one of them must say the same.
-void Mismatch::expect_mismatch(std::size_t size, std::size_t odd_one, const Call& usual, const Call& odd,
-                               const std::string& expected) {
-  auto ranks = start(size, [&](const CommBackend& comm) -> std::string {
-    for (int i = 0; i < 5; ++i) comm.barrier();
-    const std::string first = outcome_of([&] {
-      (comm.rank() == odd_one ? odd : usual)(comm);
-      comm.barrier();  // what a broadcast cannot tell its root at once, the next synchronising call does
-    });
-    return first + "; " + outcome_of([&] { comm.barrier(); });
-  });
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    EXPECT_EQ(ranks[rank].words(), "CollectiveMismatch " + expected + "; InvalidCommunicator")
-        << "rank " << rank << " of " << size;
-  }
 }
 
 TEST_P(Mismatch, OfTheOperation) {
@@ -230,7 +156,7 @@ TEST_P(Mismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(backends()),
+INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(mismatch::backends()),
                          [](const auto& backend) { return backend.param.name; });
 
 }  // namespace

@@ -194,11 +194,22 @@ TEST(ShmDeath, AtARandomMomentOfAnyOperationIsPeerFailedOnEveryOtherRank) {
         std::mt19937 same_everywhere(11);
         for (;;) {
           const std::size_t count = same_everywhere() % 4 == 0 ? same_everywhere() % 40'000 : same_everywhere() % 100;
+          const std::size_t root = same_everywhere() % comm.size();
           std::vector<double> data(count, 1.0);
-          switch (same_everywhere() % 4) {
+          std::vector<double> other(count);
+          switch (same_everywhere() % 8) {
             case 0: comm.barrier(); break;
-            case 1: comm.broadcast(data, same_everywhere() % comm.size()); break;
+            case 1: comm.broadcast(data, root); break;
             case 2: comm.allreduce_inplace(data, ReduceOp::Max); break;
+            case 3: (void)comm.gatherv(data, root); break;
+            case 4: {
+              std::vector<std::size_t> counts(comm.size(), 0);
+              counts[root] = count;
+              (void)comm.alltoallv(data, counts);
+              break;
+            }
+            case 5: comm.reduce(data, other, ReduceOp::Sum, root); break;
+            case 6: comm.scan(data, other, ReduceOp::Sum); break;
             default: (void)comm.allgatherv(data); break;
           }
         }

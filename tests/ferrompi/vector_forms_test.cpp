@@ -24,10 +24,12 @@ struct Plan {
   std::size_t length = 0;
 };
 
-// Rank r's part has r+1 units, but every third part is empty; the parts lie in reverse order with a gap behind each.
+// Rank r's part has r+1 units, but every third part is empty; the parts lie in reverse order with a gap before the
+// first and one behind each. So even the part of a rank that is alone does not lie at the beginning.
 template <class Integer>
 Plan<Integer> plan(std::size_t ranks, std::size_t unit) {
   Plan<Integer> result;
+  result.length = 2;
   result.counts.resize(ranks);
   result.displs.resize(ranks);
   for (std::size_t r = 0; r < ranks; ++r) result.counts[r] = static_cast<Integer>(r % 3 == 2 ? 0 : (r + 1) * unit);

@@ -89,6 +89,35 @@ TEST(Observed, ReportsEveryCollectiveAndItsBytes) {
                      {"barrier", 0}, {"broadcast", 4}, {"allreduce", 8}, {"allgatherv", 12}}));
 }
 
+TEST(Observed, CountsWhatThisRankGivesIntoEachOperation) {
+  const LocalBackend comm;
+  std::vector<std::pair<std::string, std::size_t>> log;
+  const auto observer = [&log](const ObservedOperation& operation) {
+    log.emplace_back(operation.name, operation.bytes);
+  };
+  const Observed watched(comm, observer);
+  static_assert(MovingCollectives<std::remove_const_t<decltype(watched)>>);
+  static_assert(ReducingCollectives<std::remove_const_t<decltype(watched)>>);
+  std::vector<float> recv(3);
+  const std::vector<float> send{1, 2, 3};
+  watched.gather(send, recv, 0);
+  watched.scatter(send, recv, 0);
+  watched.alltoall(send, recv);
+  watched.allgather(send, recv);
+  watched.reduce(send, recv, ReduceOp::Sum, 0);
+  watched.reduce_scatter_block(send, recv, ReduceOp::Sum);
+  EXPECT_EQ(watched.scan(1.0, ReduceOp::Sum), 1.0);
+  EXPECT_EQ(watched.exscan(1.0, ReduceOp::Sum), 0.0);
+  EXPECT_EQ(log, (std::vector<std::pair<std::string, std::size_t>>{{"gather", 12},
+                                                                   {"scatter", 12},
+                                                                   {"alltoall", 12},
+                                                                   {"allgather", 12},
+                                                                   {"reduce", 12},
+                                                                   {"reduce_scatter_block", 12},
+                                                                   {"scan", 8},
+                                                                   {"exscan", 8}}));
+}
+
 TEST(Observed, DoesNotCountWhatWasRefused) {
   const LocalBackend comm;
   OperationStatistics statistics;

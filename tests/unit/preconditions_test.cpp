@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace {
 
 using namespace cobre::comm;
@@ -53,6 +55,45 @@ TEST(Preconditions, NameTheRanksWhoseSegmentsMeet) {
 
 TEST(Preconditions, SegmentsOfNothingMeetNobody) {
   EXPECT_EQ(gather_message({"allgatherv", 0, 3}, 4, 4, {4, 0, 0}, {0, 2, 99}), "no error");
+}
+
+TEST(Preconditions, SayHowManyElementsOneBlockARankTakes) {
+  EXPECT_EQ(message_of([] {
+              detail::check_blocks({"gather", 1, 3}, "recv", 10, "send", 4);
+            }),
+            "gather on rank 1 of 3: recv has 10 elements, but holds one block of 4 elements (as send has) for each of "
+            "the 3 ranks; give it 12 elements");
+  EXPECT_EQ(message_of([] {
+              detail::check_divisible({"alltoall", 0, 3}, 10);
+            }),
+            "alltoall on rank 0 of 3: send has 10 elements, which 3 ranks cannot share in equal blocks; give it 12 "
+            "elements, or use alltoallv");
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  EXPECT_THROW(detail::check_blocks({"gather", 0, 2}, "recv", 0, "send", most / 2 + 1), InvalidBufferSize);
+}
+
+TEST(Preconditions, NameTheArraysOfAnExchange) {
+  const detail::SegmentNames received{"recv", "recvcounts", "rdispls"};
+  EXPECT_EQ(message_of([&] {
+              detail::check_written_segments({"alltoallv", 0, 2}, received, 9, Sizes{3, 3}, Sizes{0, 2});
+            }),
+            "alltoallv on rank 0 of 2: the segments of ranks 0 and 1 share 1 element: rank 0 fills recv[0, 3), rank 1 "
+            "starts at 2; move rdispls so that no two segments overlap");
+  EXPECT_EQ(
+      message_of([&] {
+        detail::check_read_segments({"alltoallv", 0, 2}, {"send", "sendcounts", "sdispls"}, 9, Sizes{3}, Sizes{0, 2});
+      }),
+      "alltoallv on rank 0 of 2: sendcounts has 1 element, but there is one for each of the 2 ranks; give it 2 "
+      "elements");
+  EXPECT_EQ(message_of([] {
+              detail::check_part_for_itself({"alltoallv", 1, 2}, 4, 3);
+            }),
+            "alltoallv on rank 1 of 2: sendcounts[1] says 4, but recvcounts[1] says 3; what a rank sends itself it "
+            "also receives: make them equal");
+  EXPECT_EQ(message_of([] {
+              detail::check_packed_parts({"scatterv", 0, 2}, 8, Sizes{3, 4});
+            }),
+            "scatterv on rank 0 of 2: send has 8 elements, but counts add up to 7; they must be equal");
 }
 
 TEST(Preconditions, TellLengthsAndOverlapApart) {

@@ -223,7 +223,7 @@ TEST(TcpHeader, IsComparedFieldByField) {
   };
   EXPECT_EQ(changed([](Header& header) { header.magic ^= 1; }), Fit::Nonsense);
   EXPECT_EQ(changed([](Header& header) { header.from = 2; }), Fit::Nonsense);
-  EXPECT_EQ(changed([](Header& header) { header.bytes = 9; }), Fit::Nonsense);
+  EXPECT_EQ(changed([](Header& header) { header.bytes = 9; }), Fit::AnotherLength);
   EXPECT_EQ(changed([](Header& header) { header.sequence = 6; }), Fit::AnotherOperation);
   EXPECT_EQ(changed([](Header& header) { header.chain = 43; }), Fit::AnotherOperation);
 }

@@ -130,6 +130,7 @@ class CommBackend : public detail::Collectives<CommBackend> {
   detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
 };
 
+static_assert(MovingCollectives<CommBackend> && ReducingCollectives<CommBackend>);
 static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
 
 }  // namespace cobre::comm

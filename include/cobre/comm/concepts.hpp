@@ -48,6 +48,35 @@ concept Reduces = requires(const C& comm, std::span<T> buffer, std::span<const T
 };
 
 template <class C, class T>
+concept MovesParts = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value,
+                              std::size_t root, std::span<const std::size_t> sizes) {
+  { comm.gather(input, buffer, root) } -> std::same_as<void>;
+  { comm.gather(value, root) } -> std::same_as<std::vector<T>>;
+  { comm.gatherv(input, buffer, sizes, sizes, root) } -> std::same_as<void>;
+  { comm.gatherv(input, root) } -> std::same_as<Gathered<T>>;
+  { comm.allgather(input, buffer) } -> std::same_as<void>;
+  { comm.allgather(value) } -> std::same_as<std::vector<T>>;
+  { comm.scatter(input, buffer, root) } -> std::same_as<void>;
+  { comm.scatterv(input, sizes, sizes, buffer, root) } -> std::same_as<void>;
+  { comm.scatterv(input, sizes, root) } -> std::same_as<std::vector<T>>;
+  { comm.alltoall(input, buffer) } -> std::same_as<void>;
+  { comm.alltoallv(input, sizes, sizes, buffer, sizes, sizes) } -> std::same_as<void>;
+  { comm.alltoallv(input, sizes) } -> std::same_as<Gathered<T>>;
+};
+
+template <class C, class T, class Op>
+concept ReducesParts = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value, Op op,
+                                std::size_t root) {
+  { comm.reduce(input, buffer, op, root) } -> std::same_as<void>;
+  { comm.reduce(value, op, root) } -> std::same_as<T>;
+  { comm.scan(input, buffer, op) } -> std::same_as<void>;
+  { comm.scan(value, op) } -> std::same_as<T>;
+  { comm.exscan(input, buffer, op) } -> std::same_as<void>;
+  { comm.exscan(value, op) } -> std::same_as<T>;
+  { comm.reduce_scatter_block(input, buffer, op, Reproducible::Yes) } -> std::same_as<void>;
+};
+
+template <class C, class T>
 concept ProvidesRegionsOf = requires(const C& comm, std::size_t count, RegionOptions options) {
   { comm.template create_shared_region<T>(count) } -> SharedRegion<T>;
   { comm.template create_shared_region<T>(count, options) } -> SharedRegion<T>;
@@ -80,6 +109,17 @@ concept ComposedCollectives = Communicator<C> &&
   { comm.reproducible_sum(input) } -> std::same_as<double>;
   { comm.reproducible_sum(1.0F) } -> std::same_as<float>;
 };
+
+/// Gathers, scatters and exchanges of parts.
+template <class C>
+concept MovingCollectives = Communicator<C> && detail::MovesParts<C, double> && detail::MovesParts<C, std::int32_t> &&
+    detail::MovesParts<C, detail::StructArchetype>;
+
+/// Reductions whose result one rank gets, or each rank another one.
+template <class C>
+concept ReducingCollectives =
+    Communicator<C> && detail::ReducesParts<C, double, ReduceOp> && detail::ReducesParts<C, std::int32_t, ReduceOp> &&
+    detail::ReducesParts<C, detail::StructArchetype, detail::CallableArchetype>;
 
 /// Ranks of one node can share pages.
 template <class C>

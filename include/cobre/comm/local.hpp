@@ -45,9 +45,30 @@ class LocalBackend : public detail::Collectives<LocalBackend> {
   }
 
   void execute(const detail::OperationRecord&, const detail::AllgathervCall& call) const noexcept { call.copy_own(0); }
+
+  // What one rank sends, it receives.
+  static void copy(void* to, const void* from, std::size_t to_element, std::size_t from_element, std::size_t count,
+                   std::size_t element_size) noexcept {
+    if (count == 0) return;
+    std::memcpy(static_cast<std::byte*>(to) + to_element * element_size,
+                static_cast<const std::byte*>(from) + from_element * element_size, count * element_size);
+  }
+  void execute(const detail::OperationRecord&, const detail::GatherCall& call) const noexcept {
+    copy(call.recv, call.send, call.parts.displ(0), 0, call.count, call.element_size);
+  }
+  void execute(const detail::OperationRecord&, const detail::ScatterCall& call) const noexcept {
+    copy(call.recv, call.send, 0, call.parts.displ(0), call.count, call.element_size);
+  }
+  void execute(const detail::OperationRecord&, const detail::AlltoallCall& call) const noexcept {
+    copy(call.recv, call.send, call.to.displ(0), call.from.displ(0), call.to.count(0), call.element_size);
+  }
+  void execute(const detail::OperationRecord& record, const detail::ScanCall& call) const noexcept {
+    if (!call.exclusive) execute(record, static_cast<const detail::AllreduceCall&>(call));
+  }
 };
 
 static_assert(std::is_empty_v<LocalBackend>);
+static_assert(MovingCollectives<LocalBackend> && ReducingCollectives<LocalBackend>);
 static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
 
 }  // namespace cobre::comm

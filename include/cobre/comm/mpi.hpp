@@ -124,16 +124,16 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
 
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
 
-  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+  /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
+  template <class Call>
+  void execute(const detail::OperationRecord& record, const Call& call) const;
 
   std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };
 
+static_assert(MovingCollectives<FerrompiBackend> && ReducingCollectives<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);
 

@@ -33,11 +33,30 @@ class Observed : public detail::Collectives<Observed<C, Observer>> {
  private:
   friend class detail::Collectives<Observed>;
 
-  static std::size_t bytes_of(const detail::BarrierCall&, std::size_t) { return 0; }
-  static std::size_t bytes_of(const detail::BroadcastCall& call, std::size_t) { return call.bytes; }
-  static std::size_t bytes_of(const detail::AllreduceCall& call, std::size_t) { return call.count * call.element_size; }
-  static std::size_t bytes_of(const detail::AllgathervCall& call, std::size_t rank) {
+  static std::size_t bytes_of(const detail::BarrierCall&, std::size_t, std::size_t) { return 0; }
+  static std::size_t bytes_of(const detail::BroadcastCall& call, std::size_t, std::size_t) { return call.bytes; }
+  static std::size_t bytes_of(const detail::AllreduceCall& call, std::size_t, std::size_t) {
+    return call.count * call.element_size;
+  }
+  static std::size_t bytes_of(const detail::AllgathervCall& call, std::size_t rank, std::size_t) {
     return call.counts[rank] * call.element_size;
+  }
+  static std::size_t bytes_of(const detail::GatherCall& call, std::size_t, std::size_t) {
+    return call.count * call.element_size;
+  }
+  static std::size_t bytes_of(const detail::ReduceScatterCall& call, std::size_t, std::size_t size) {
+    return call.count * size * call.element_size;
+  }
+  static std::size_t bytes_of(const detail::ScatterCall& call, std::size_t rank, std::size_t size) {
+    return rank == call.root ? given(call.parts, size) * call.element_size : 0;
+  }
+  static std::size_t bytes_of(const detail::AlltoallCall& call, std::size_t, std::size_t size) {
+    return given(call.from, size) * call.element_size;
+  }
+  static std::size_t given(const detail::Parts& parts, std::size_t size) {
+    std::size_t count = 0;
+    for (std::size_t rank = 0; rank < size; ++rank) count += parts.count(rank);
+    return count;
   }
 
   template <class Call>
@@ -45,7 +64,7 @@ class Observed : public detail::Collectives<Observed<C, Observer>> {
     const auto begin = std::chrono::steady_clock::now();
     comm_->conduct(record, call);
     const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin);
-    (*observer_)(ObservedOperation{to_string(record.operation), bytes_of(call, rank()), time});
+    (*observer_)(ObservedOperation{to_string(record.operation), bytes_of(call, rank(), size()), time});
   }
 
   const C* comm_;

@@ -163,16 +163,16 @@ class ShmBackend : public detail::Collectives<ShmBackend> {
 
   explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
 
-  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+  /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
+  template <class Call>
+  void execute(const detail::OperationRecord& record, const Call& call) const;
 
   std::shared_ptr<shm::Endpoint> endpoint_;  // regions hold it too; null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };
 
+static_assert(MovingCollectives<ShmBackend> && ReducingCollectives<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 
 }  // namespace cobre::comm

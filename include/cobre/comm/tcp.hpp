@@ -160,10 +160,9 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   [[nodiscard]] std::shared_ptr<shm::Endpoint> shared_memory() const;
 #endif
 
-  void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
-  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
+  /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
+  template <class Call>
+  void execute(const detail::OperationRecord& record, const Call& call) const;
 
   std::shared_ptr<tcp::Endpoint> endpoint_;  // null once moved from
   std::size_t rank_ = 0;
@@ -171,6 +170,7 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   bool leader_ = true;
 };
 
+static_assert(MovingCollectives<TcpBackend> && ReducingCollectives<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm

@@ -6,7 +6,7 @@
 //   allreduce(transport, call, tuning, scratch);
 //
 // After an exception out of one of these the ranks no longer agree on what comes next: the communicator is broken.
-// ReductionThrew (reduction.hpp) leaves allreduce on a rank whose callable threw.
+// ReductionThrew (reduction.hpp) leaves a reduction on a rank whose callable threw.
 #pragma once
 
 #include <cobre/comm/detail/collectives.hpp>
@@ -21,11 +21,20 @@
 #include "comm/algorithms/allreduce_rabenseifner.hpp"
 #include "comm/algorithms/allreduce_recursive_doubling.hpp"
 #include "comm/algorithms/allreduce_ring.hpp"
+#include "comm/algorithms/alltoall_pairwise.hpp"
 #include "comm/algorithms/barrier_dissemination.hpp"
 #include "comm/algorithms/broadcast_binomial.hpp"
 #include "comm/algorithms/broadcast_chain.hpp"
 #include "comm/algorithms/broadcast_scatter_allgather.hpp"
 #include "comm/algorithms/calibrate.hpp"
+#include "comm/algorithms/gather_binomial.hpp"
+#include "comm/algorithms/gather_linear.hpp"
+#include "comm/algorithms/reduce_pairwise.hpp"
+#include "comm/algorithms/reduce_scatter_pairwise.hpp"
+#include "comm/algorithms/reduce_tree.hpp"
+#include "comm/algorithms/scan_recursive_doubling.hpp"
+#include "comm/algorithms/scatter_binomial.hpp"
+#include "comm/algorithms/scatter_linear.hpp"
 #include "comm/algorithms/scratch.hpp"
 #include "comm/algorithms/transport.hpp"
 #include "comm/algorithms/tuning.hpp"
@@ -94,6 +103,57 @@ void allgatherv(T& transport, const detail::AllgathervCall& call, const Tuning& 
       return allgatherv_ring(transport, call, cut ? reduction_piece_bytes(ranks, tuning) : whole_blocks);
     }
   }
+}
+
+/// Collective. Who sends may return before the root has received.
+template <Transport T>
+void gather(T& transport, const detail::GatherCall& call, const Tuning& tuning, Scratch& scratch) {
+  const bool linear = !call.parts.uniform() || choose_rooted(transport.size(), call.count * call.element_size,
+                                                             tuning) == RootedAlgorithm::Linear;
+  return linear ? gather_linear(transport, call) : gather_binomial(transport, call, scratch);
+}
+
+/// Collective. The root may return before the others have their parts.
+template <Transport T>
+void scatter(T& transport, const detail::ScatterCall& call, const Tuning& tuning, Scratch& scratch) {
+  const bool linear = !call.parts.uniform() || choose_rooted(transport.size(), call.count * call.element_size,
+                                                             tuning) == RootedAlgorithm::Linear;
+  return linear ? scatter_linear(transport, call) : scatter_binomial(transport, call, scratch);
+}
+
+/// Collective.
+template <Transport T>
+void alltoall(T& transport, const detail::AlltoallCall& call) {
+  alltoall_pairwise(transport, call);
+}
+
+/// Collective. Gives the canonical bits, as all reductions here do.
+template <Transport T>
+void reduce(T& transport, const detail::ReduceCall& call, const Tuning& tuning, Scratch& scratch) {
+  const std::size_t ranks = transport.size();
+  if (ranks == 1) return allreduce(transport, call, tuning, scratch);
+  if (call.count == 0) return barrier(transport);
+  const Reduction reduction(call);
+  const std::size_t piece = reduction_piece_bytes(ranks, tuning);
+  switch (choose_reduce(ranks, call.count * call.element_size, tuning)) {
+    case ReduceAlgorithm::Tree: return reduce_tree(transport, reduction, call.root, piece, scratch);
+    case ReduceAlgorithm::Pairwise: return reduce_pairwise(transport, reduction, call.root, piece, scratch);
+  }
+}
+
+/// Collective.
+template <Transport T>
+void scan(T& transport, const detail::ScanCall& call, const Tuning& tuning, Scratch& scratch) {
+  if (call.count == 0) return barrier(transport);
+  scan_recursive_doubling(transport, Reduction(call), call.exclusive, reduction_piece_bytes(transport.size(), tuning),
+                          scratch);
+}
+
+/// Collective.
+template <Transport T>
+void reduce_scatter(T& transport, const detail::ReduceScatterCall& call, const Tuning& tuning, Scratch& scratch) {
+  if (call.count == 0) return barrier(transport);
+  reduce_scatter_pairwise(transport, Reduction(call), reduction_piece_bytes(transport.size(), tuning), scratch);
 }
 
 }  // namespace cobre::comm::algorithms

@@ -137,6 +137,29 @@ double cost(AllgathervAlgorithm algorithm, std::size_t ranks, std::size_t bytes,
   return 0;
 }
 
+double cost(RootedAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  const Model model{static_cast<double>(ranks), static_cast<double>(bytes), tuning.costs};
+  const double others = model.ranks - 1;
+  switch (algorithm) {
+    case RootedAlgorithm::Linear: return model.in_a_row(others, model.bytes) + model.costs.message / 2;
+    case RootedAlgorithm::Binomial:
+      // Half of the blocks take the whole way, and all are copied in and out of scratch memory.
+      return log2_up(ranks) * model.costs.message + 1.5 * others * model.costs.byte * model.bytes +
+             model.folding(2 * others * model.bytes);
+  }
+  return 0;
+}
+
+double cost(ReduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  const Model model{static_cast<double>(ranks), static_cast<double>(bytes), tuning.costs};
+  switch (algorithm) {
+    case ReduceAlgorithm::Tree: return log2_up(ranks) * (model.step(model.bytes) + model.folding(model.bytes));
+    case ReduceAlgorithm::Pairwise:
+      return cost_of_slices(model, static_cast<double>(reduction_piece_bytes(ranks, tuning)));
+  }
+  return 0;
+}
+
 BroadcastAlgorithm choose_broadcast(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.broadcast) return *tuning.broadcast;
   using enum BroadcastAlgorithm;
@@ -158,6 +181,19 @@ AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, cons
   using enum AllgathervAlgorithm;
   if (bytes > scratch_bytes) return Ring;  // Bruck holds everything in scratch memory
   return cheapest(std::array{Ring, Bruck}, ranks, bytes, tuning);
+}
+
+RootedAlgorithm choose_rooted(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  if (tuning.rooted) return *tuning.rooted;
+  using enum RootedAlgorithm;
+  if (bytes > scratch_bytes / ranks) return Linear;  // the tree holds all blocks in scratch memory
+  return cheapest(std::array{Linear, Binomial}, ranks, bytes, tuning);
+}
+
+ReduceAlgorithm choose_reduce(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  if (tuning.reduce) return *tuning.reduce;
+  using enum ReduceAlgorithm;
+  return cheapest(std::array{Tree, Pairwise}, ranks, bytes, tuning);
 }
 
 std::size_t reduction_piece_bytes(std::size_t ranks, const Tuning& tuning) {

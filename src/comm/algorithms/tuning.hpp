@@ -20,6 +20,8 @@ struct Costs {
 enum class BroadcastAlgorithm : std::uint8_t { Binomial, ScatterAllgather, Chain };
 enum class AllreduceAlgorithm : std::uint8_t { RecursiveDoubling, GatherAndFold, Rabenseifner, Pairwise, Ring };
 enum class AllgathervAlgorithm : std::uint8_t { Ring, Bruck };
+enum class RootedAlgorithm : std::uint8_t { Linear, Binomial };  // of gather and scatter with equal blocks
+enum class ReduceAlgorithm : std::uint8_t { Tree, Pairwise };
 
 struct Tuning {
   Costs costs;
@@ -28,22 +30,29 @@ struct Tuning {
   std::optional<BroadcastAlgorithm> broadcast;
   std::optional<AllreduceAlgorithm> allreduce;
   std::optional<AllgathervAlgorithm> allgatherv;
+  std::optional<RootedAlgorithm> rooted;
+  std::optional<ReduceAlgorithm> reduce;
   std::optional<std::size_t> piece_bytes;  // the longest message of those operations that are cut in pieces; not 0
 };
 
 /// Whether the result has the same bits in whatever order the ranks are combined (NaN payloads aside).
 [[nodiscard]] bool is_exact(ReduceOp op, ElementType type) noexcept;
 
-/// What an operation on `bytes` is expected to take, in microseconds; for allgatherv `bytes` are those of all ranks.
+/// What an operation on `bytes` is expected to take, in microseconds; for allgatherv `bytes` are those of all ranks,
+/// for gather and scatter those of one block.
 [[nodiscard]] double cost(BroadcastAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 [[nodiscard]] double cost(AllreduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 [[nodiscard]] double cost(AllgathervAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+[[nodiscard]] double cost(RootedAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+[[nodiscard]] double cost(ReduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 
 /// The demanded algorithm, or the cheapest; of equals the first.
 [[nodiscard]] BroadcastAlgorithm choose_broadcast(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 [[nodiscard]] AllreduceAlgorithm choose_allreduce(std::size_t ranks, std::size_t bytes, bool exact,
                                                   const Tuning& tuning);
 [[nodiscard]] AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+[[nodiscard]] RootedAlgorithm choose_rooted(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+[[nodiscard]] ReduceAlgorithm choose_reduce(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 
 /// How long the messages are in which a long operation goes. Long enough that their number costs little, short enough
 /// that what passes through scratch memory stays in the cache, and that the scratch memory of one operation is bounded.

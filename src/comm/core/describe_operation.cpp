@@ -13,6 +13,11 @@ std::string elements_of(const detail::OperationRecord& record) {
                                             : core::format("{} x {}", record.count, to_string(record.type));
 }
 
+std::string kind_of(const detail::OperationRecord& record) {
+  return record.type == ElementType::Opaque ? core::format("elements of {} bytes", record.element_size)
+                                            : to_string(record.type);
+}
+
 std::string reduction_of(const detail::OperationRecord& record) {
   return record.reduction == detail::callable_reduction ? "a callable"
                                                         : to_string(static_cast<ReduceOp>(record.reduction));
@@ -27,21 +32,29 @@ const detail::OperationRecord& usual_record(std::span<const detail::OperationRec
 }  // namespace
 
 std::string describe(const detail::OperationRecord& record) {
-  using detail::Operation;
+  using enum detail::Operation;
+  std::string name = to_string(record.operation);
   switch (record.operation) {
-    case Operation::Broadcast: return core::format("broadcast of {} from root {}", elements_of(record), record.root);
-    case Operation::Allreduce:
-      return core::format("allreduce of {} with {}", elements_of(record), reduction_of(record));
-    case Operation::Allgatherv:
-      return record.type == ElementType::Opaque
-                 ? core::format("allgatherv of elements of {} bytes", record.element_size)
-                 : core::format("allgatherv of {}", to_string(record.type));
-    case Operation::CreateRegion:
-      return core::format("create_shared_region of {} elements of {} bytes", record.count, record.element_size);
-    case Operation::Barrier:
-    case Operation::Fence: break;
+    case Broadcast:
+    case Scatter: return core::format("{} of {} from root {}", name, elements_of(record), record.root);
+    case Gather: return core::format("{} of {} to root {}", name, elements_of(record), record.root);
+    case Scatterv: return core::format("{} of {} from root {}", name, kind_of(record), record.root);
+    case Gatherv: return core::format("{} of {} to root {}", name, kind_of(record), record.root);
+    case Allgather:
+    case Alltoall: return core::format("{} of {}", name, elements_of(record));
+    case Allgatherv:
+    case Alltoallv: return core::format("{} of {}", name, kind_of(record));
+    case Reduce:
+      return core::format("{} of {} with {} to root {}", name, elements_of(record), reduction_of(record), record.root);
+    case Allreduce:
+    case Scan:
+    case Exscan:
+    case ReduceScatterBlock: return core::format("{} of {} with {}", name, elements_of(record), reduction_of(record));
+    case CreateRegion: return core::format("{} of {} elements of {} bytes", name, record.count, record.element_size);
+    case Barrier:
+    case Fence: break;
   }
-  return to_string(record.operation);
+  return name;
 }
 
 void require_agreement(const Where& where, std::span<const detail::OperationRecord> records) {

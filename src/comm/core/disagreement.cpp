@@ -4,6 +4,7 @@
 
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/text.hpp"
 
 namespace cobre::comm::core {
 
@@ -15,9 +16,10 @@ Disagreement judge(std::span<const std::optional<detail::OperationRecord>> recor
   std::vector<Party> parties;  // by their lowest rank
   Disagreement result;
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    if (!records[rank]) continue;
-    auto party = std::ranges::find(parties, *records[rank], &Party::record);
-    if (party == parties.end()) party = parties.insert(party, Party{*records[rank], {}});
+    const auto& record = records[rank];
+    if (!record) continue;
+    auto party = std::ranges::find(parties, *record, &Party::record);
+    if (party == parties.end()) party = parties.insert(party, Party{*record, {}});
     party->ranks.push_back(rank);
     result.ranks.push_back(rank);
   }
@@ -44,6 +46,13 @@ void throw_mismatch(const Where& where, const Disagreement& disagreement) {
       where, field == nullptr ? "sequence" : field, disagreement.ranks,
       core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
                    disagreement.odd, describe(disagreement.odd_record)));
+}
+
+void throw_length_mismatch(const Where& where, const LengthMismatch& mismatch) {
+  const auto [lower, upper] = std::minmax(mismatch.sender, mismatch.receiver);
+  throw CollectiveMismatch(where, "counts", {lower, upper},
+                           core::format("rank {} sends {} to rank {}, which expects {}", mismatch.sender,
+                                        elements(mismatch.sent), mismatch.receiver, mismatch.expected));
 }
 
 }  // namespace cobre::comm::core

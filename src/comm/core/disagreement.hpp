@@ -24,4 +24,13 @@ struct Disagreement {
 
 [[noreturn]] void throw_mismatch(const Where& where, const Disagreement& disagreement);
 
+/// A part whose length only its two ends know, and they do not agree.
+struct LengthMismatch {
+  std::size_t sender;
+  std::size_t receiver;
+  std::size_t sent;  // in elements, as is what is expected
+  std::size_t expected;
+};
+[[noreturn]] void throw_length_mismatch(const Where& where, const LengthMismatch& mismatch);
+
 }  // namespace cobre::comm::core

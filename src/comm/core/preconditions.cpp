@@ -24,19 +24,50 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
                                        elements(actual), where.size, elements(where.size)));
 }
 
-[[noreturn]] void throw_segments_meet(const Where& where, std::span<const std::size_t> counts,
-                                      std::span<const std::size_t> displs, std::size_t lower, std::size_t upper) {
+[[noreturn]] void throw_segments_meet(const Where& where, const SegmentNames& names,
+                                      std::span<const std::size_t> counts, std::span<const std::size_t> displs,
+                                      std::size_t lower, std::size_t upper) {
   const std::size_t end = displs[lower] + counts[lower];
   const std::size_t shared = std::min(end, displs[upper] + counts[upper]) - displs[upper];
   throw InvalidBufferSize(
       where, end, displs[upper],
-      core::format("the segments of ranks {} and {} share {}: rank {} fills recv[{}, {}), rank {} starts at {}; move "
-                   "displs so that no two segments overlap",
-                   lower, upper, elements(shared), lower, displs[lower], end, upper, displs[upper]));
+      core::format("the segments of ranks {} and {} share {}: rank {} fills {}[{}, {}), rank {} starts at {}; move "
+                   "{} so that no two segments overlap",
+                   lower, upper, elements(shared), lower, names.buffer, displs[lower], end, upper, displs[upper],
+                   names.displs));
+}
+
+// One count and one displacement a rank, every segment inside the buffer. Whether they lie in the order of the ranks
+// and share nothing, as segments nearly always do: the pass that finds their end tells.
+[[nodiscard]] bool check_inside(const Where& where, const SegmentNames& names, std::size_t length,
+                                std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
+  check_entry_per_rank(where, counts.size(), names.counts);
+  check_entry_per_rank(where, displs.size(), names.displs);
+  std::size_t needed = 0;
+  std::size_t last = 0;
+  bool in_order = true;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    // A part of nothing lies nowhere, wherever its displacement points.
+    if (counts[rank] == 0) continue;
+    const std::size_t end = saturating_sum(displs[rank], counts[rank]);
+    in_order = in_order && displs[rank] >= needed;
+    if (end > needed) {
+      needed = end;
+      last = rank;
+    }
+  }
+  if (length < needed) {
+    throw InvalidBufferSize(
+        where, needed, length,
+        core::format("{0} has {1}, but rank {2}'s segment of {3} from {4} on ends at {5}; make {0} at least that long",
+                     names.buffer, elements(length), last, elements(counts[last]), displs[last], needed));
+  }
+  return in_order;
 }
 
 // For segments that are not in rank order.
-void check_disjoint(const Where& where, std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
+void check_disjoint(const Where& where, const SegmentNames& names, std::span<const std::size_t> counts,
+                    std::span<const std::size_t> displs) {
   std::vector<std::size_t> by_place;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     if (counts[rank] > 0) by_place.push_back(rank);
@@ -45,7 +76,7 @@ void check_disjoint(const Where& where, std::span<const std::size_t> counts, std
   for (std::size_t i = 1; i < by_place.size(); ++i) {
     const std::size_t lower = by_place[i - 1];
     const std::size_t upper = by_place[i];
-    if (displs[upper] < displs[lower] + counts[lower]) throw_segments_meet(where, counts, displs, lower, upper);
+    if (displs[upper] < displs[lower] + counts[lower]) throw_segments_meet(where, names, counts, displs, lower, upper);
   }
 }
 
@@ -86,37 +117,64 @@ void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t eleme
                                        where.operation == "allreduce" ? " or allreduce_inplace" : ""));
 }
 
+void throw_wrong_blocks(Where where, std::string_view whole, std::size_t length, std::string_view block,
+                        std::size_t block_length) {
+  const bool overflow = block_length > std::numeric_limits<std::size_t>::max() / where.size;
+  const std::size_t needed = overflow ? std::numeric_limits<std::size_t>::max() : block_length * where.size;
+  throw InvalidBufferSize(
+      where, needed, length,
+      core::format("{} has {}, but holds one block of {} (as {} has) for each of the {} ranks; give it {}", whole,
+                   elements(length), elements(block_length), block, where.size, elements(needed)));
+}
+
+void throw_not_divisible(Where where, std::size_t length) {
+  const std::size_t next = saturating_sum(length, where.size - length % where.size);
+  throw InvalidBufferSize(where, next, length,
+                          core::format("send has {}, which {} ranks cannot share in equal blocks; give it {}, or use "
+                                       "alltoallv",
+                                       elements(length), where.size, elements(next)));
+}
+
+void throw_part_for_itself(Where where, std::size_t sent, std::size_t received) {
+  throw InvalidBufferSize(where, sent, received,
+                          core::format("sendcounts[{0}] says {1}, but recvcounts[{0}] says {2}; what a rank sends "
+                                       "itself it also receives: make them equal",
+                                       where.rank, sent, received));
+}
+
+void check_read_segments(Where where, const SegmentNames& names, std::size_t length,
+                         std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
+  (void)check_inside(where, names, length, counts, displs);
+}
+
+void check_written_segments(Where where, const SegmentNames& names, std::size_t length,
+                            std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
+  if (!check_inside(where, names, length, counts, displs)) check_disjoint(where, names, counts, displs);
+}
+
+void check_own_count(Where where, std::string_view part, std::size_t length, std::string_view name,
+                     std::span<const std::size_t> counts) {
+  if (length == counts[where.rank]) return;
+  throw InvalidBufferSize(where, counts[where.rank], length,
+                          core::format("{} has {}, but {}[{}] says {}; they must be equal", part, elements(length),
+                                       name, where.rank, counts[where.rank]));
+}
+
 void check_gathered_segments(Where where, std::size_t send, std::size_t recv, std::span<const std::size_t> counts,
                              std::span<const std::size_t> displs) {
   check_entry_per_rank(where, counts.size(), "counts");
-  check_entry_per_rank(where, displs.size(), "displs");
-  if (send != counts[where.rank]) {
-    throw InvalidBufferSize(where, counts[where.rank], send,
-                            core::format("send has {}, but counts[{}] says {}; they must be equal", elements(send),
-                                         where.rank, counts[where.rank]));
-  }
-  std::size_t needed = 0;
-  std::size_t last = 0;
-  // Segments are nearly always in rank order: the pass that finds their end tells. Only where they are not is an order
-  // worked out.
-  bool in_order = true;
-  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    // A rank that sends nothing fills nothing, wherever its displacement points.
-    if (counts[rank] == 0) continue;
-    const std::size_t end = saturating_sum(displs[rank], counts[rank]);
-    in_order = in_order && displs[rank] >= needed;
-    if (end > needed) {
-      needed = end;
-      last = rank;
-    }
-  }
-  if (recv < needed) {
-    throw InvalidBufferSize(where, needed, recv,
-                            core::format("recv has {}, but rank {}'s segment of {} from {} on ends at {}; make recv at "
-                                         "least that long",
-                                         elements(recv), last, elements(counts[last]), displs[last], needed));
-  }
-  if (!in_order) check_disjoint(where, counts, displs);
+  check_own_count(where, "send", send, "counts", counts);
+  check_written_segments(where, {"recv", "counts", "displs"}, recv, counts, displs);
+}
+
+void check_packed_parts(Where where, std::size_t send, std::span<const std::size_t> counts) {
+  check_entry_per_rank(where, counts.size(), "counts");
+  std::size_t total = 0;
+  for (const std::size_t count : counts) total = saturating_sum(total, count);
+  if (total == send) return;
+  throw InvalidBufferSize(
+      where, total, send,
+      core::format("send has {}, but counts add up to {}; they must be equal", elements(send), total));
 }
 
 }  // namespace cobre::comm::detail

@@ -2,70 +2,28 @@
 // pass the one checker, and the call goes through one gate to the backend's compiled code.
 //
 // A backend derives from Collectives<Backend>, has rank() and size(), and implements
-//   execute(const OperationRecord&, const BarrierCall&)      … BroadcastCall, AllreduceCall, AllgathervCall
+//   execute(const OperationRecord&, const BarrierCall&)      … and every other call of <cobre/comm/detail/calls.hpp>
 // with the arguments already checked.
 #pragma once
 
 #include <cobre/comm/base/buffer.hpp>
+#include <cobre/comm/detail/arguments.hpp>
+#include <cobre/comm/detail/calls.hpp>
 #include <cobre/comm/detail/composed.hpp>
-#include <cobre/comm/detail/fold.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
 
 #include <cstddef>
-#include <cstring>
-#include <exception>
 #include <span>
-#include <type_traits>
 #include <utility>
 
 namespace cobre::comm::detail {
 
-struct BarrierCall {};
-
-struct BroadcastCall {
-  void* buffer;
-  std::size_t bytes;
-  std::size_t root;
-};
-
-struct AllreduceCall {
-  const void* send;  // equal to recv where the operation is in place
-  void* recv;
-  std::size_t count;
-  std::size_t element_size;
-  ElementType type;
-  ReduceOp op;         // meaningless where there is a callable
-  const Fold* custom;  // the user's callable, or null
-  Reproducible reproducible;
-  // What the callable threw, once it did. A backend that finds it set after the operation is broken: the result is
-  // wrong on some ranks. The exception itself is rethrown above the gate.
-  const std::exception_ptr* thrown;
-
-  [[nodiscard]] bool in_place() const noexcept { return send == recv; }
-  [[nodiscard]] Fold fold() const noexcept { return custom != nullptr ? *custom : predefined_fold(op, type); }
-};
-
-struct AllgathervCall {
-  const void* send;
-  void* recv;
-  std::span<const std::size_t> counts;  // in elements, as the displacements
-  std::span<const std::size_t> displs;
-  std::size_t element_size;
-  bool in_place = false;  // `send` is this rank's segment of recv
-
-  [[nodiscard]] std::size_t bytes_of(std::size_t rank) const noexcept { return counts[rank] * element_size; }
-  [[nodiscard]] std::byte* place_of(std::size_t rank) const noexcept {
-    return static_cast<std::byte*>(recv) + displs[rank] * element_size;
-  }
-  /// This rank's own part, unless it is in its place already.
-  void copy_own(std::size_t rank) const noexcept {
-    if (bytes_of(rank) > 0 && !in_place) std::memcpy(place_of(rank), send, bytes_of(rank));
-  }
-};
-
 template <class Backend>
 class Collectives : public ComposedOperations<Backend> {
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
+
  public:
   /// Collective. Returns once every rank has entered.
   void barrier() const { conduct(OperationRecord{.operation = Operation::Barrier}, BarrierCall{}); }
@@ -73,8 +31,7 @@ class Collectives : public ComposedOperations<Backend> {
   /// Collective. Gives every rank the elements that `buffer` holds on `root`. All ranks pass the same length.
   template <BufferLike Buffer>
   void broadcast(Buffer&& buffer, std::size_t root) const {
-    check_packed(here("broadcast"), buffer);
-    const auto elements = output(std::forward<Buffer>(buffer));
+    const auto elements = checked_output(here("broadcast"), std::forward<Buffer>(buffer));
     check_root(here("broadcast"), root);
     broadcast_elements(elements, root);
   }
@@ -95,13 +52,9 @@ class Collectives : public ComposedOperations<Backend> {
   void allreduce(Send&& send, Recv&& recv, Op&& op, Reproducible reproducible = Reproducible::Default) const {
     static_assert(lengths_may_agree<Send, Recv>, "allreduce: send and recv have different lengths");
     const Where where = here("allreduce");
-    check_packed(where, send);
-    check_packed(where, recv);
-    const auto in = input(send);
-    const auto out = output(std::forward<Recv>(recv));
-    static_assert(
-        std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, typename decltype(out)::element_type>,
-        "allreduce: send and recv must have the same element type");
+    const auto in = checked_input(where, send);
+    const auto out = checked_output(where, std::forward<Recv>(recv));
+    require_same_elements(in, out);
     check_same_length(where, in.size(), out.size());
     check_apart(where, in, out);
     allreduce_elements(where, in.data(), out, op, reproducible);
@@ -120,8 +73,7 @@ class Collectives : public ComposedOperations<Backend> {
   /// Collective. As allreduce, with the result in the place of the argument.
   template <BufferLike Buffer, class Op>
   void allreduce_inplace(Buffer&& buffer, Op&& op, Reproducible reproducible = Reproducible::Default) const {
-    check_packed(here("allreduce_inplace"), buffer);
-    const auto elements = output(std::forward<Buffer>(buffer));
+    const auto elements = checked_output(here("allreduce_inplace"), std::forward<Buffer>(buffer));
     allreduce_elements(here("allreduce_inplace"), elements.data(), elements, op, reproducible);
   }
 
@@ -131,13 +83,9 @@ class Collectives : public ComposedOperations<Backend> {
   void allgatherv(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
                   std::span<const std::size_t> displs) const {
     const Where where = here("allgatherv");
-    check_packed(where, send);
-    check_packed(where, recv);
-    const auto in = input(send);
-    const auto out = output(std::forward<Recv>(recv));
-    static_assert(
-        std::is_same_v<std::remove_const_t<typename decltype(in)::element_type>, typename decltype(out)::element_type>,
-        "allgatherv: send and recv must have the same element type");
+    const auto in = checked_input(where, send);
+    const auto out = checked_output(where, std::forward<Recv>(recv));
+    require_same_elements(in, out);
     check_gathered_segments(where, in.size(), out.size(), counts, displs);
     check_apart(where, in, out);
     gather_elements(in.data(), out, counts, displs, false);
@@ -148,8 +96,7 @@ class Collectives : public ComposedOperations<Backend> {
   void allgatherv_inplace(Buffer&& buffer, std::span<const std::size_t> counts,
                           std::span<const std::size_t> displs) const {
     const Where where = here("allgatherv_inplace");
-    check_packed(where, buffer);
-    const auto out = output(std::forward<Buffer>(buffer));
+    const auto out = checked_output(where, std::forward<Buffer>(buffer));
     check_gathered_segments(where, own_count(counts), out.size(), counts, displs);
     const std::size_t begin = counts[where.rank] == 0 ? 0 : displs[where.rank];
     gather_elements(out.data() + begin, out, counts, displs, true);
@@ -171,10 +118,6 @@ class Collectives : public ComposedOperations<Backend> {
   Collectives& operator=(Collectives&&) = default;
 
  private:
-  using ComposedOperations<Backend>::self;
-  using ComposedOperations<Backend>::here;
-  using ComposedOperations<Backend>::check_packed;
-
   template <class T, std::size_t N>
   void broadcast_elements(std::span<T, N> elements, std::size_t root) const {
     const OperationRecord record{.operation = Operation::Broadcast,
@@ -202,32 +145,11 @@ class Collectives : public ComposedOperations<Backend> {
 
   template <class T, std::size_t N, class Op>
   void allreduce_elements(Where where, const T* send, std::span<T, N> recv, Op&& op, Reproducible reproducible) const {
-    OperationRecord record{.operation = Operation::Allreduce,
-                           .type = element_type_v<T>,
-                           .reproducible = static_cast<std::uint8_t>(reproducible),
-                           .element_size = sizeof(T),
-                           .count = recv.size()};
-    AllreduceCall call{send,       recv.data(), recv.size(),  sizeof(T), element_type_v<T>,
-                       ReduceOp{}, nullptr,     reproducible, nullptr};
-    if constexpr (std::is_same_v<std::remove_cvref_t<Op>, ReduceOp>) {
-      static_assert(Reducible<T>,
-                    "a ReduceOp works on numbers, bool, std::byte, enums, std::complex and ValueIndex: "
-                    "reduce any other type with a callable such as a lambda");
-      check_defined(where, op, element_type_v<T>);
-      record.reduction = static_cast<std::uint8_t>(op);
-      call.op = op;
-      conduct(record, call);
-    } else {
-      static_assert(ReductionCallable<Op, T>,
-                    "allreduce: op must be a ReduceOp or a callable that takes two elements and returns one");
-      CallableFold<T, std::remove_reference_t<Op>> combine(op);
-      const Fold fold = combine.fold();
-      record.reduction = callable_reduction;
-      call.custom = &fold;
-      call.thrown = &combine.error();
-      conduct(record, call);
-      if (combine.error()) std::rethrow_exception(combine.error());
-    }
+    const OperationRecord record{.operation = Operation::Allreduce,
+                                 .reproducible = static_cast<std::uint8_t>(reproducible),
+                                 .count = recv.size()};
+    const AllreduceCall call{.send = send, .recv = recv.data(), .count = recv.size(), .reproducible = reproducible};
+    conduct_reduction<T>(self(), where, op, record, call);
   }
 };
 

@@ -3,7 +3,9 @@
 
 #include <cobre/comm/base/buffer.hpp>
 #include <cobre/comm/base/gathered.hpp>
+#include <cobre/comm/detail/arguments.hpp>
 #include <cobre/comm/detail/exact_sum.hpp>
+#include <cobre/comm/detail/moving.hpp>
 #include <cobre/comm/detail/preconditions.hpp>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <exception>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace cobre::comm::detail {
@@ -25,14 +26,17 @@ concept ResizableBuffer = Contiguous<B> && requires(B& buffer, std::size_t count
 };
 
 template <class Backend>
-class ComposedOperations {
+class ComposedOperations : public MovingOperations<Backend> {
+ protected:
+  using OperationBase<Backend>::self;
+  using OperationBase<Backend>::here;
+
  public:
   /// Collective. Every rank's range, joined in the order of the ranks, where no rank knows the other lengths: works
   /// them out with one more exchange.
   template <BufferLike Send>
   [[nodiscard]] auto allgatherv(Send&& send) const {
-    check_packed(here("allgatherv"), send);
-    const auto in = input(send);
+    const auto in = checked_input(here("allgatherv"), send);
     using T = std::remove_const_t<typename decltype(in)::element_type>;
     Gathered<T> result;
     const std::size_t size = self().size();
@@ -71,8 +75,7 @@ class ComposedOperations {
   /// the end: the same bits however it is spread, over however many ranks, on every backend. `float` or `double`.
   template <BufferLike Local>
   [[nodiscard]] auto reproducible_sum(Local&& local) const {
-    check_packed(here("reproducible_sum"), local);
-    const auto values = input(local);
+    const auto values = checked_input(here("reproducible_sum"), local);
     using T = std::remove_const_t<typename decltype(values)::element_type>;
     static_assert(std::same_as<T, double> || std::same_as<T, float>, "reproducible_sum adds float or double");
     return sum_over_ranks(values);
@@ -81,22 +84,6 @@ class ComposedOperations {
   template <std::floating_point T>
   [[nodiscard]] T reproducible_sum(T local) const {
     return reproducible_sum(std::span<const T, 1>(&local, 1));
-  }
-
- protected:
-  ~ComposedOperations() = default;
-  ComposedOperations() = default;
-  ComposedOperations(ComposedOperations&&) = default;
-  ComposedOperations& operator=(ComposedOperations&&) = default;
-
-  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Where here(std::string_view operation) const noexcept {
-    return {operation, self().rank(), self().size()};
-  }
-  template <class Buffer>
-  static void check_packed(Where where, const Buffer& buffer) {
-    if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(where);
   }
 
  private:

@@ -10,16 +10,70 @@
 
 namespace cobre::comm {
 
-/// Whether an allreduce may be summed as the MPI library likes, or must give the canonical bits.
+/// Whether a reduction may be summed as the MPI library likes, or must give the canonical bits.
 enum class Reproducible : std::uint8_t { Default, Yes };
 
 namespace detail {
 
-enum class Operation : std::uint8_t { Barrier, Broadcast, Allreduce, Allgatherv, CreateRegion, Fence };
+enum class Operation : std::uint8_t {
+  Barrier,
+  Broadcast,
+  Allreduce,
+  Allgatherv,
+  CreateRegion,
+  Fence,
+  Allgather,
+  Gather,
+  Gatherv,
+  Scatter,
+  Scatterv,
+  Alltoall,
+  Alltoallv,
+  Reduce,
+  Scan,
+  Exscan,
+  ReduceScatterBlock,
+};
+inline constexpr Operation last_operation = Operation::ReduceScatterBlock;
 
 [[nodiscard]] constexpr const char* to_string(Operation operation) noexcept {
-  constexpr std::array names{"barrier", "broadcast", "allreduce", "allgatherv", "create_shared_region", "fence"};
+  constexpr std::array names{"barrier",
+                             "broadcast",
+                             "allreduce",
+                             "allgatherv",
+                             "create_shared_region",
+                             "fence",
+                             "allgather",
+                             "gather",
+                             "gatherv",
+                             "scatter",
+                             "scatterv",
+                             "alltoall",
+                             "alltoallv",
+                             "reduce",
+                             "scan",
+                             "exscan",
+                             "reduce_scatter_block"};
+  static_assert(names.size() == static_cast<std::size_t>(last_operation) + 1);
   return names[static_cast<std::size_t>(operation)];
+}
+
+/// Whether a length is known only to the two ranks between which it travels, so that no record can hold it.
+[[nodiscard]] constexpr bool has_pairwise_lengths(Operation operation) noexcept {
+  return operation == Operation::Gatherv || operation == Operation::Scatterv || operation == Operation::Alltoallv;
+}
+
+/// Whether data goes from one rank or to one rank alone, so that some ranks need not hear from anyone.
+[[nodiscard]] constexpr bool is_rooted(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::Broadcast:
+    case Operation::Gather:
+    case Operation::Gatherv:
+    case Operation::Scatter:
+    case Operation::Scatterv:
+    case Operation::Reduce: return true;
+    default: return false;
+  }
 }
 
 // What stands in a record where a ReduceOp would stand.
@@ -33,7 +87,8 @@ struct OperationRecord {
   ElementType type = ElementType::Opaque;
   std::uint8_t reproducible = 0;
   std::uint32_t element_size = 0;
-  std::uint64_t count = 0;  // elements; for v-operations the hash of all counts
+  // Elements of one rank or block; for allgatherv the hash of all counts; 0 where only pairs know their lengths.
+  std::uint64_t count = 0;
   std::uint64_t root = 0;
   std::uint64_t sequence = 0;  // the how-manieth operation of this communicator
 

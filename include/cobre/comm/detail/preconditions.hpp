@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace cobre::comm::detail {
 
@@ -49,9 +50,50 @@ void check_apart(Where where, std::span<const T> send, std::span<T> recv) {
   }
 }
 
-/// One count and one displacement a rank, `send` as long as its own count, every segment inside `recv` (over all
-/// ranks and without overflow), no two segments sharing an element.
+/// The names by which the user knows a buffer that holds a part of every rank.
+struct SegmentNames {
+  std::string_view buffer;
+  std::string_view counts;
+  std::string_view displs;
+};
+
+/// One count and one displacement a rank, every segment inside the buffer (over all ranks and without overflow).
+void check_read_segments(Where where, const SegmentNames& names, std::size_t length,
+                         std::span<const std::size_t> counts, std::span<const std::size_t> displs);
+/// And no two segments share an element.
+void check_written_segments(Where where, const SegmentNames& names, std::size_t length,
+                            std::span<const std::size_t> counts, std::span<const std::size_t> displs);
+/// `part` is as long as this rank's count, of which there is one.
+void check_own_count(Where where, std::string_view part, std::size_t length, std::string_view name,
+                     std::span<const std::size_t> counts);
+/// All of it, for an allgatherv.
 void check_gathered_segments(Where where, std::size_t send, std::size_t recv, std::span<const std::size_t> counts,
                              std::span<const std::size_t> displs);
+/// Parts that lie one behind the other: one count a rank, together all of `send`.
+void check_packed_parts(Where where, std::size_t send, std::span<const std::size_t> counts);
+
+[[noreturn, gnu::cold]] void throw_wrong_blocks(Where where, std::string_view whole, std::size_t length,
+                                                std::string_view block, std::size_t block_length);
+[[noreturn, gnu::cold]] void throw_not_divisible(Where where, std::size_t length);
+[[noreturn, gnu::cold]] void throw_part_for_itself(Where where, std::size_t sent, std::size_t received);
+
+/// `whole` holds one block a rank, each as long as `block`.
+constexpr void check_blocks(Where where, std::string_view whole, std::size_t length, std::string_view block,
+                            std::size_t block_length) {
+  // A product that overflows is none: then the quotient differs.
+  if (length / where.size != block_length || length % where.size != 0) [[unlikely]]
+    throw_wrong_blocks(where, whole, length, block, block_length);
+}
+
+constexpr void check_divisible(Where where, std::size_t length) {
+  if (length % where.size != 0) [[unlikely]]
+    throw_not_divisible(where, length);
+}
+
+/// What a rank sends itself is as long as what it expects of itself.
+constexpr void check_part_for_itself(Where where, std::size_t sent, std::size_t received) {
+  if (sent != received) [[unlikely]]
+    throw_part_for_itself(where, sent, received);
+}
 
 }  // namespace cobre::comm::detail

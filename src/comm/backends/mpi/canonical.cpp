@@ -35,12 +35,70 @@ class Reduction {
     }
   }
 
+  void to_root(std::size_t root) {
+    for_each_piece([&](std::size_t start, std::size_t count) {
+      with_moving_type(call_.element_size, [&]<class T>(std::size_t scale) {
+        state_.world.gather(sent<T>(start, count, scale), gathered<T>(), static_cast<int>(root));
+      });
+      if (rank_ == root) fold(result(start), count, count * call_.element_size, size_);
+    });
+  }
+
+  /// Everyone gets everything and folds what counts for it.
+  void of_the_first(std::size_t ranks) {
+    for_each_piece([&](std::size_t start, std::size_t count) {
+      with_moving_type(call_.element_size, [&]<class T>(std::size_t scale) {
+        state_.world.allgather(sent<T>(start, count, scale), gathered<T>());
+      });
+      fold(result(start), count, count * call_.element_size, ranks);
+    });
+  }
+
+  void of_own_block() {
+    for_each_piece([&](std::size_t start, std::size_t count) {
+      with_moving_type(call_.element_size, [&]<class T>(std::size_t scale) {
+        scratch_.counts.assign(size_, count * scale);
+        scratch_.displs.resize(size_);
+        scratch_.part_displs.resize(size_);
+        for (std::size_t r = 0; r < size_; ++r) {
+          scratch_.displs[r] = (r * call_.count + start) * scale;
+          scratch_.part_displs[r] = r * count * scale;
+        }
+        state_.world.alltoallv(sent<T>(0, call_.count * size_, scale), scratch_.counts, scratch_.displs, gathered<T>(),
+                               scratch_.counts, scratch_.part_displs);
+      });
+      fold(result(start), count, count * call_.element_size, size_);
+    });
+  }
+
  private:
   void gather_and_fold() {
     const std::size_t bytes = call_.count * call_.element_size;
     scratch_.gathered.resize(bytes * size_);
     state_.world.allgather(std::span(static_cast<const std::byte*>(call_.send), bytes), scratch_.gathered);
-    fold(static_cast<std::byte*>(call_.recv), call_.count, bytes);
+    fold(static_cast<std::byte*>(call_.recv), call_.count, bytes, size_);
+  }
+
+  /// Pieces of which one from every rank fits into the scratch memory.
+  template <class Visit>
+  void for_each_piece(Visit&& visit) {
+    const std::size_t piece = std::max<std::size_t>(piece_bytes / size_ / call_.element_size, 1);
+    for (std::size_t start = 0; start < call_.count; start += piece) {
+      const std::size_t count = std::min(piece, call_.count - start);
+      scratch_.gathered.resize(count * call_.element_size * size_);
+      visit(start, count);
+    }
+  }
+  template <class T>
+  [[nodiscard]] std::span<const T> sent(std::size_t start, std::size_t count, std::size_t scale) const {
+    return {static_cast<const T*>(call_.send) + start * scale, count * scale};
+  }
+  template <class T>
+  [[nodiscard]] std::span<T> gathered() const {
+    return {reinterpret_cast<T*>(scratch_.gathered.data()), scratch_.gathered.size() / sizeof(T)};
+  }
+  [[nodiscard]] std::byte* result(std::size_t start) const {
+    return static_cast<std::byte*>(call_.recv) + start * call_.element_size;
   }
 
   // Each rank folds one slice and hands it to all: every byte travels twice, however many ranks there are.
@@ -59,7 +117,7 @@ class Reduction {
       auto* const parts = reinterpret_cast<T*>(scratch_.gathered.data());
       state_.world.alltoallv(std::span(send, count * scale), scratch_.counts, scratch_.displs,
                              std::span(parts, mine.count * size_ * scale), scratch_.part_counts, scratch_.part_displs);
-      fold(scratch_.reduced.data(), mine.count, mine.count * width);
+      fold(scratch_.reduced.data(), mine.count, mine.count * width, size_);
       const auto* const result = reinterpret_cast<const T*>(scratch_.reduced.data());
       state_.world.allgatherv(std::span(result, mine.count * scale), std::span(recv, count * scale), scratch_.counts,
                               scratch_.displs);
@@ -76,10 +134,12 @@ class Reduction {
     }
   }
 
-  void fold(std::byte* into, std::size_t count, std::size_t stride) {
+  // Of the first `ranks`.
+  void fold(std::byte* into, std::size_t count, std::size_t stride, std::size_t ranks) {
+    if (ranks == 0) return;
     scratch_.sources.resize(size_);
     for (std::size_t r = 0; r < size_; ++r) scratch_.sources[r] = scratch_.gathered.data() + r * stride;
-    fold_.apply(into, scratch_.sources.data(), size_, count);
+    fold_.apply(into, scratch_.sources.data(), ranks, count);
   }
 
   const detail::MpiState& state_;
@@ -94,6 +154,18 @@ class Reduction {
 
 void canonical_allreduce(const detail::MpiState& state, const detail::AllreduceCall& call) {
   Reduction(state, call).run();
+}
+
+void canonical_reduce(const detail::MpiState& state, const detail::ReduceCall& call) {
+  Reduction(state, call).to_root(call.root);
+}
+
+void canonical_scan(const detail::MpiState& state, const detail::ScanCall& call) {
+  Reduction(state, call).of_the_first(call.sources(static_cast<std::size_t>(state.world.rank())));
+}
+
+void canonical_reduce_scatter(const detail::MpiState& state, const detail::ReduceScatterCall& call) {
+  Reduction(state, call).of_own_block();
 }
 
 }  // namespace cobre::comm::mpi

@@ -4,6 +4,8 @@
 #include <ferrompi/communicator.hpp>
 
 #include <complex>
+#include <concepts>
+#include <string>
 
 #include "comm/backends/mpi/canonical.hpp"
 #include "comm/backends/mpi/errors.hpp"
@@ -42,46 +44,95 @@ void perform(const MpiState& state, const detail::OperationRecord& record, Body&
   }
 }
 
-void reduce_as_mpi_does(const MpiState& state, const detail::AllreduceCall& call) {
+// A callable takes the canonical way too: MPI would be free to group its arguments as it likes.
+bool is_canonical(const detail::AllreduceCall& call) {
+  return call.custom != nullptr || call.reproducible == Reproducible::Yes;
+}
+
+/// Calls `f(send, recv)` with typed spans; `sent` and `received` are their lengths.
+template <class F>
+void with_elements(const detail::AllreduceCall& call, std::size_t sent, std::size_t received, F&& f) {
   core::with_element_type(call.type, [&]<class T>() {
-    const std::span<T> recv(static_cast<T*>(call.recv), call.count);
+    f(std::span<const T>(static_cast<const T*>(call.send), sent), std::span<T>(static_cast<T*>(call.recv), received));
+  });
+}
+
+void run(const MpiState& state, const detail::OperationRecord&, const detail::BarrierCall&) {
+  state.world.barrier();
+}
+
+void run(const MpiState& state, const detail::OperationRecord& record, const detail::BroadcastCall& call) {
+  mpi::with_moving_type(record.element_size, [&]<class T>(std::size_t scale) {
+    state.world.broadcast(std::span<T>(static_cast<T*>(call.buffer), record.count * scale),
+                          static_cast<int>(call.root));
+  });
+}
+
+void run(const MpiState& state, const detail::OperationRecord&, const detail::AllgathervCall& call) {
+  mpi::gather_segments(state, call);
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::GatherCall& call) {
+  mpi::gather(state, call);
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::ScatterCall& call) {
+  mpi::scatter(state, call);
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::AlltoallCall& call) {
+  mpi::alltoall(state, call);
+}
+
+void run(const MpiState& state, const detail::OperationRecord&, const detail::AllreduceCall& call) {
+  if (is_canonical(call)) return mpi::canonical_allreduce(state, call);
+  with_elements(call, call.count, call.count, [&](auto send, auto recv) {
     if (call.in_place()) {
       state.world.allreduce_inplace(recv, call.op);
     } else {
-      state.world.allreduce(std::span<const T>(static_cast<const T*>(call.send), call.count), recv, call.op);
+      state.world.allreduce(send, recv, call.op);
     }
   });
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::ReduceCall& call) {
+  if (is_canonical(call)) return mpi::canonical_reduce(state, call);
+  with_elements(call, call.count, call.recv == nullptr ? 0 : call.count,
+                [&](auto send, auto recv) { state.world.reduce(send, recv, call.op, static_cast<int>(call.root)); });
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::ScanCall& call) {
+  if (is_canonical(call)) return mpi::canonical_scan(state, call);
+  with_elements(call, call.count, call.count, [&](auto send, auto recv) {
+    if (call.exclusive) {
+      state.world.exscan(send, recv, call.op);
+    } else {
+      state.world.scan(send, recv, call.op);
+    }
+  });
+}
+void run(const MpiState& state, const detail::OperationRecord&, const detail::ReduceScatterCall& call) {
+  if (is_canonical(call)) return mpi::canonical_reduce_scatter(state, call);
+  with_elements(call, call.count * static_cast<std::size_t>(state.world.size()), call.count,
+                [&](auto send, auto recv) { state.world.reduce_scatter_block(send, recv, call.op); });
 }
 
 }  // namespace
 
-void FerrompiBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall&) const {
-  perform(*state_, record, [&] { state_->world.barrier(); });
-}
-
-void FerrompiBackend::execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const {
-  perform(*state_, record, [&] {
-    mpi::with_moving_type(record.element_size, [&]<class T>(std::size_t scale) {
-      state_->world.broadcast(std::span<T>(static_cast<T*>(call.buffer), record.count * scale),
-                              static_cast<int>(call.root));
-    });
-  });
-}
-
-void FerrompiBackend::execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const {
-  perform(*state_, record, [&] {
-    // A callable takes the canonical way too: MPI would be free to group its arguments as it likes.
-    if (call.custom != nullptr || call.reproducible == Reproducible::Yes) {
-      mpi::canonical_allreduce(*state_, call);
-    } else {
-      reduce_as_mpi_does(*state_, call);
+template <class Call>
+void FerrompiBackend::execute(const detail::OperationRecord& record, const Call& call) const {
+  perform(*state_, record, [&] { run(*state_, record, call); });
+  if constexpr (std::derived_from<Call, detail::AllreduceCall>) {
+    if (call.thrown != nullptr && *call.thrown) {
+      state_->broken = std::string("a callable threw in ") + to_string(record.operation);
     }
-  });
-  if (call.thrown != nullptr && *call.thrown) state_->broken = "a callable threw in allreduce";
+  }
 }
 
-void FerrompiBackend::execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const {
-  perform(*state_, record, [&] { mpi::gather_segments(*state_, call); });
-}
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
+template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
 
 }  // namespace cobre::comm

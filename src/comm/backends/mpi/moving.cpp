@@ -43,6 +43,11 @@ std::span<const std::size_t> scaled(std::span<const std::size_t> values, std::si
   return scratch;
 }
 
+template <class T, class V>
+std::span<T> typed(V* data, std::size_t count, std::size_t scale) {
+  return {static_cast<T*>(data), count * scale};
+}
+
 }  // namespace
 
 void gather_segments(const detail::MpiState& state, const detail::AllgathervCall& call) {
@@ -66,6 +71,44 @@ void gather_segments(const detail::MpiState& state, const detail::AllgathervCall
     } else {
       gather(scaled(call.counts, scale, scratch.counts), scaled(call.displs, scale, scratch.displs));
     }
+  });
+}
+
+// Off the root there is no layout: ferrompi looks at none there either.
+void gather(const detail::MpiState& state, const detail::GatherCall& call) {
+  const auto ranks = static_cast<std::size_t>(state.world.size());
+  const int root = static_cast<int>(call.root);
+  with_moving_type(call.element_size, [&]<class T>(std::size_t scale) {
+    const auto send = typed<const T>(call.send, call.count, scale);
+    const auto recv = typed<T>(call.recv, call.recv == nullptr ? 0 : call.parts.reach(ranks), scale);
+    if (call.parts.uniform()) return state.world.gather(send, recv, root);
+    state.world.gatherv(send, recv, scaled(call.parts.counts(), scale, state.scratch.counts),
+                        scaled(call.parts.displs(), scale, state.scratch.displs), root);
+  });
+}
+
+void scatter(const detail::MpiState& state, const detail::ScatterCall& call) {
+  const auto ranks = static_cast<std::size_t>(state.world.size());
+  const int root = static_cast<int>(call.root);
+  with_moving_type(call.element_size, [&]<class T>(std::size_t scale) {
+    const auto send = typed<const T>(call.send, call.send == nullptr ? 0 : call.parts.reach(ranks), scale);
+    const auto recv = typed<T>(call.recv, call.count, scale);
+    if (call.parts.uniform()) return state.world.scatter(send, recv, root);
+    state.world.scatterv(send, scaled(call.parts.counts(), scale, state.scratch.counts),
+                         scaled(call.parts.displs(), scale, state.scratch.displs), recv, root);
+  });
+}
+
+void alltoall(const detail::MpiState& state, const detail::AlltoallCall& call) {
+  const auto ranks = static_cast<std::size_t>(state.world.size());
+  with_moving_type(call.element_size, [&]<class T>(std::size_t scale) {
+    const auto send = typed<const T>(call.send, call.from.reach(ranks), scale);
+    const auto recv = typed<T>(call.recv, call.to.reach(ranks), scale);
+    if (call.from.uniform()) return state.world.alltoall(send, recv);
+    state.world.alltoallv(send, scaled(call.from.counts(), scale, state.scratch.counts),
+                          scaled(call.from.displs(), scale, state.scratch.displs), recv,
+                          scaled(call.to.counts(), scale, state.scratch.part_counts),
+                          scaled(call.to.displs(), scale, state.scratch.part_displs));
   });
 }
 

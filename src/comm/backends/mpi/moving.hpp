@@ -28,5 +28,8 @@ void with_moving_type(std::size_t element_size, F&& f) {
 }
 
 void gather_segments(const detail::MpiState& state, const detail::AllgathervCall& call);
+void gather(const detail::MpiState& state, const detail::GatherCall& call);
+void scatter(const detail::MpiState& state, const detail::ScatterCall& call);
+void alltoall(const detail::MpiState& state, const detail::AlltoallCall& call);
 
 }  // namespace cobre::comm::mpi

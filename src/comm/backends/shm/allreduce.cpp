@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
@@ -32,42 +31,29 @@ std::size_t cell_of(const Slices& slices, std::size_t element_size) {
   return (slices.longest() * element_size + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-// Unwinds out of the algorithm: a result that the user's callable did not finish must not be shown to others.
-struct ReductionThrew {};
-
 }  // namespace
 
-void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count) {
-  if (count > 0) call.fold().apply(into, sources_.data(), size_, count);
-  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
-    channel_.finish_because_reduction_threw();
-    throw ReductionThrew{};
-  }
-}
-
 void Endpoint::allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
-  perform(record, [&] {
+  perform_reduction(record, [&] {
     const std::size_t bytes = call.count * call.element_size;
-    try {
-      if (bytes <= inline_bytes) return reduce_inline(call);
-      if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
-      if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share_of_block())) {
-        return reduce_huge_elements(call);
-      }
-      // Twice, so that the next operation finds room before this one's is free again.
-      const bool fits = 2 * (size_ + 1) * cell_of(Slices(call.count, size_), call.element_size) <= ring_.bytes();
-      if (bytes < agreement_.exchanged_bytes && fits) return reduce_two_shot(call);
-      const Reading reading(channel_, peers_);
-      expose(call.send, call.recv, bytes, bytes);
-      const auto& all = exposures();
-      const bool direct = single_copy_ && (agreement_.kernel_reduces || peers_.all_in_this_process());
-      const bool reached = direct || std::ranges::all_of(all, [&](const Exposure& exposure) {
-                             return exposure.send_region != 0 && exposure.recv_region != 0;
-                           });
-      return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
-    } catch (const ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
-      // The exception itself waits in the call and is rethrown above.
+    if (bytes <= inline_bytes) return reduce_inline(call);
+    if (bytes <= agreement_.one_shot_bytes) return reduce_one_shot(call);
+    if (call.element_size > std::min<std::size_t>(agreement_.piece_bytes, share_of_block())) {
+      return gather_huge_elements(call, call.count, [&](std::size_t index) {
+        sources_[rank_] = bytes_of(call.send, index, call.element_size);
+        fold(call, bytes_of(call.recv, index, call.element_size), 1, size_);
+      });
     }
+    // Twice, so that the next operation finds room before this one's is free again.
+    const bool fits = 2 * (size_ + 1) * cell_of(Slices(call.count, size_), call.element_size) <= ring_.bytes();
+    if (bytes < agreement_.exchanged_bytes && fits) return reduce_two_shot(call);
+    const Reading reading(channel_, peers_);
+    expose(call.send, call.recv, bytes, bytes);
+    const auto& all = exposures();
+    const bool reached = reduces_from_origin() || std::ranges::all_of(all, [&](const Exposure& exposure) {
+                           return exposure.send_region != 0 && exposure.recv_region != 0;
+                         });
+    return reached ? reduce_in_place_of_origin(call, all) : reduce_through_rings(call);
   });
 }
 
@@ -76,7 +62,7 @@ void Endpoint::reduce_inline(const detail::AllreduceCall& call) {
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = channel_.post_of(rank).payload.data();
   sources_[rank_] = call.send;
-  fold(call, call.recv, call.count);
+  fold(call, call.recv, call.count, size_);
 }
 
 void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
@@ -87,7 +73,7 @@ void Endpoint::reduce_one_shot(const detail::AllreduceCall& call) {
   channel_.await_posts();
   for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = shown_by(rank, payload_of<Word>(rank), bytes);
   sources_[rank_] = call.send;
-  fold(call, call.recv, call.count);
+  fold(call, call.recv, call.count, size_);
 }
 
 void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
@@ -109,7 +95,7 @@ void Endpoint::reduce_two_shot(const detail::AllreduceCall& call) {
     sources_[rank] = shown_by(rank, payload_of<Word>(rank), room) + rank_ * cell;
   }
   sources_[rank_] = slice_of(call.send, rank_);
-  fold(call, slice_of(call.recv, rank_), slices.length(rank_));
+  fold(call, slice_of(call.recv, rank_), slices.length(rank_), size_);
   show(shown + size_ * cell, slice_of(call.recv, rank_), slices.length(rank_) * element, stream_symmetric_);
   channel_.publish_filled(1);
   for (std::size_t step = 1; step < size_; ++step) {
@@ -142,7 +128,7 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
             reach_.view(rank, all[rank].send_place(), begin * element, count * element, (*scratch_)[step - 1]);
       }
       sources_[rank_] = bytes_of(call.send, begin, element);
-      fold(call, bytes_of(call.recv, begin, element), count);
+      fold(call, bytes_of(call.recv, begin, element), count, size_);
     }
     channel_.publish_filled(index + 1);
   };
@@ -210,7 +196,7 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     const std::size_t begin = b * block + slices.begin(rank_);
     const std::size_t count = slices.length(rank_);
     sources_[rank_] = bytes_of(call.send, begin, element);
-    fold(call, bytes_of(call.recv, begin, element), count);
+    fold(call, bytes_of(call.recv, begin, element), count, size_);
     show(result_at(own, b), bytes_of(call.recv, begin, element), count * element, stream_symmetric_);
     channel_.publish_filled(result_shown(b));
     for (std::size_t step = 1; step < size_; ++step) {
@@ -222,30 +208,6 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     }
   }
   channel_.take_steps(2 * blocks + 1);
-}
-
-// Elements too large for any buffer of ours: one after the other they are gathered whole, and folded by everyone.
-void Endpoint::reduce_huge_elements(const detail::AllreduceCall& call) {
-  constexpr auto alignment = std::align_val_t{line_bytes};
-  const std::size_t element = call.element_size;
-  const std::size_t stride = (element + line_bytes - 1) / line_bytes * line_bytes;
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-  };
-  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
-  channel_.publish(channel_.open_post());
-  channel_.await_posts();
-  std::byte* const own = ring_.take_all(channel_);
-  for (std::size_t index = 0; index < call.count; ++index) {
-    gather_through_rings(
-        own, bytes_of(call.send, index, element), [&](std::size_t) { return element; },
-        [&](std::size_t rank) { return values.get() + rank * stride; });
-    // The next element goes through the same rings: all must have taken this one.
-    for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 0);
-    for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = values.get() + rank * stride;
-    sources_[rank_] = bytes_of(call.send, index, element);
-    fold(call, bytes_of(call.recv, index, element), 1);
-  }
 }
 
 }  // namespace cobre::comm::shm

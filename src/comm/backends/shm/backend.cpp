@@ -60,17 +60,20 @@ bool ShmBackend::uses_single_copy() const {
   return require(endpoint_, "uses_single_copy").single_copy();
 }
 
-void ShmBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall&) const {
-  require(endpoint_, record).barrier(record);
+template <class Call>
+void ShmBackend::execute(const detail::OperationRecord& record, const Call& call) const {
+  require(endpoint_, record).execute(record, call);
 }
-void ShmBackend::execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const {
-  require(endpoint_, record).broadcast(record, call);
-}
-void ShmBackend::execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const {
-  require(endpoint_, record).allreduce(record, call);
-}
-void ShmBackend::execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const {
-  require(endpoint_, record).allgatherv(record, call);
-}
+
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
+template void ShmBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
 
 }  // namespace cobre::comm

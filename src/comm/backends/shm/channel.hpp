@@ -21,6 +21,7 @@
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
 #include "comm/core/chain.hpp"
+#include "comm/core/disagreement.hpp"
 #include "comm/core/waiting.hpp"
 
 namespace cobre::comm::shm {
@@ -170,6 +171,9 @@ class Channel {
   [[nodiscard]] bool finished() const noexcept { return finished_.has_value(); }
   /// From any thread: whatever this group works for is finished, and everyone in it shall stop waiting.
   void interrupt() noexcept;
+
+  /// What another rank has for this one is not as long as it should be: tells everyone, and throws.
+  [[noreturn]] void disagree_on_length(const core::LengthMismatch& mismatch);
 
   /// A peer could not be reached though its flag was there: waits for the proof of its death, then throws.
   [[noreturn]] void throw_unreachable(std::size_t rank, int error);

@@ -22,6 +22,8 @@
 
 namespace cobre::comm::shm {
 
+class Delivery;
+
 class Endpoint {
  public:
   Endpoint(const ShmConfig& config, Gathering gathering);
@@ -42,6 +44,17 @@ class Endpoint {
   void allreduce(const detail::OperationRecord& record, const detail::AllreduceCall& call);
   void allgatherv(const detail::OperationRecord& record, const detail::AllgathervCall& call);
 
+  void execute(const detail::OperationRecord& record, const detail::BarrierCall&) { barrier(record); }
+  void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) { broadcast(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) { allreduce(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) { allgatherv(record, call); }
+  void execute(const detail::OperationRecord& record, const detail::GatherCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ScatterCall& call);
+  void execute(const detail::OperationRecord& record, const detail::AlltoallCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ReduceCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ScanCall& call);
+  void execute(const detail::OperationRecord& record, const detail::ReduceScatterCall& call);
+
   /// Collective: shared pages, the same on every rank, or AllocationFailed on every rank.
   struct NewRegion {
     std::uint32_t serial;
@@ -61,6 +74,12 @@ class Endpoint {
   /// undone.
   template <class Body>
   void perform(const detail::OperationRecord& record, Body&& body);
+  /// The same for a body that folds: it is left where the user's callable throws, because a result that is not finished
+  /// must not be shown to others.
+  template <class Body>
+  void perform_reduction(const detail::OperationRecord& record, Body&& body);
+  /// The values of the first `ranks`, wherever sources_ says that they are.
+  void fold(const detail::AllreduceCall& call, void* into, std::size_t count, std::size_t ranks);
 
   /// Every rank shows the others a few bytes.
   template <class Payload>
@@ -110,6 +129,11 @@ class Endpoint {
                              : agreement_.exchanged_bytes;
   }
 
+  /// Whether long values are folded from where they lie, and not through the rings.
+  [[nodiscard]] bool reduces_from_origin() const noexcept {
+    return single_copy_ && (agreement_.kernel_reduces || peers_.all_in_this_process());
+  }
+
   /// Bytes of each rank in one block of a reduction through the rings, which hold two blocks of values and two of
   /// results; none where ranks are many and rings tiny.
   [[nodiscard]] std::size_t share_of_block() const noexcept {
@@ -121,11 +145,19 @@ class Endpoint {
   void reduce_two_shot(const detail::AllreduceCall& call);
   void reduce_in_place_of_origin(const detail::AllreduceCall& call, const std::vector<Exposure>& all);
   void reduce_through_rings(const detail::AllreduceCall& call);
-  void reduce_huge_elements(const detail::AllreduceCall& call);
-  void fold(const detail::AllreduceCall& call, void* into, std::size_t count);
 
   template <class BytesOf, class PlaceOf>
   void gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of);
+  template <class FoldOne>
+  void gather_huge_elements(const detail::AllreduceCall& call, std::size_t count, FoldOne fold_one);
+
+  class Deliverer;
+  void deliver(const detail::OperationRecord& record, const Delivery& delivery);
+  template <class WishOf>
+  class Folder;
+  template <class WishOf>
+  void fold_shown(const detail::OperationRecord& record, const detail::AllreduceCall& call, std::size_t shown,
+                  const WishOf& wish_of);
 
   [[nodiscard]] bool reader_is_reached(const Exposure& root, const Exposure& reader) const noexcept;
   [[nodiscard]] std::size_t written_by_root(std::size_t bytes) const noexcept;

@@ -1,9 +1,12 @@
 // Gathering through the rings: chunk by chunk, everyone shows the next piece of its data and takes everyone else's.
+// That is also how elements come to their fold that are too large for any buffer of ours.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "comm/backends/shm/endpoint.hpp"
 
@@ -47,6 +50,30 @@ void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf by
   }
   if (chunks > 0) take_chunk(chunks - 1);
   channel_.take_steps(chunks);
+}
+
+/// One element after the other, from everyone to everyone: `fold(index)` finds those of the others in sources_.
+template <class FoldOne>
+void Endpoint::gather_huge_elements(const detail::AllreduceCall& call, std::size_t count, FoldOne fold_one) {
+  constexpr auto alignment = std::align_val_t{line_bytes};
+  const std::size_t element = call.element_size;
+  const std::size_t stride = (element + line_bytes - 1) / line_bytes * line_bytes;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+  };
+  const std::unique_ptr<std::byte, Free> values(static_cast<std::byte*>(::operator new(stride* size_, alignment)));
+  channel_.publish(channel_.open_post());
+  channel_.await_posts();
+  std::byte* const own = ring_.take_all(channel_);
+  for (std::size_t index = 0; index < count; ++index) {
+    gather_through_rings(
+        own, static_cast<const std::byte*>(call.send) + index * element, [&](std::size_t) { return element; },
+        [&](std::size_t rank) { return values.get() + rank * stride; });
+    // The next element goes through the same rings: all must have taken this one.
+    for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 0);
+    for (std::size_t rank = 0; rank < size_; ++rank) sources_[rank] = values.get() + rank * stride;
+    fold_one(index);
+  }
 }
 
 }  // namespace cobre::comm::shm

@@ -76,7 +76,15 @@ struct RankBlock {
   std::array<RecordLine, record_depth> records;
 };
 
-enum class VerdictKind : std::uint32_t { None, PeerFailed, TimedOut, Mismatch, ReductionThrew, Interrupted };
+enum class VerdictKind : std::uint32_t {
+  None,
+  PeerFailed,
+  TimedOut,
+  Mismatch,
+  LengthMismatch,
+  ReductionThrew,
+  Interrupted
+};
 
 /// Why the group is finished. The first rank that finds a reason writes it here for all; later reasons are symptoms.
 struct alignas(line_bytes) Verdict {
@@ -84,7 +92,7 @@ struct alignas(line_bytes) Verdict {
 
   VerdictKind kind;
   std::uint32_t subject;  // the rank that failed; in a mismatch one of each side
-  std::uint32_t other;
+  std::uint32_t other;    // of lengths: the sender is the subject, and the counts of the records are what differs
   std::int32_t pid;
   std::int32_t signal;     // 0 where not known
   std::int32_t exit_code;  // -1 where not known

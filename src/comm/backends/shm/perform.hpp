@@ -1,6 +1,7 @@
 // The frame around every operation of an endpoint.
 #pragma once
 
+#include "comm/algorithms/reduction.hpp"
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/core/exclusive.hpp"
 
@@ -23,6 +24,25 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw;
   }
   channel_.leave();
+}
+
+template <class Body>
+void Endpoint::perform_reduction(const detail::OperationRecord& record, Body&& body) {
+  perform(record, [&] {
+    try {
+      body();
+    } catch (const algorithms::ReductionThrew&) {  // NOLINT(bugprone-empty-catch)
+      // The exception itself waits in the call and is rethrown above.
+    }
+  });
+}
+
+inline void Endpoint::fold(const detail::AllreduceCall& call, void* into, std::size_t count, std::size_t ranks) {
+  if (count > 0) call.fold().apply(into, sources_.data(), ranks, count);
+  if (call.thrown != nullptr && *call.thrown != nullptr) [[unlikely]] {
+    channel_.finish_because_reduction_threw();
+    throw algorithms::ReductionThrew{};
+  }
 }
 
 template <class Payload>

@@ -34,6 +34,7 @@ std::string explain(const Verdict& verdict) {
     case VerdictKind::TimedOut:
       return core::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
     case VerdictKind::Mismatch: return "the ranks called different operations";
+    case VerdictKind::LengthMismatch: return "the ranks did not agree on their counts";
     case VerdictKind::ReductionThrew:
       return core::format("the reduction of the user threw on rank {}", verdict.subject);
     case VerdictKind::Interrupted: return "the job that these ranks belong to is finished";
@@ -90,6 +91,11 @@ void Channel::conclude() {
                                      .odd = verdict->subject,
                                      .odd_record = verdict->subject_record,
                                      .ranks = ranks_in(verdict->ranks)});
+    case VerdictKind::LengthMismatch:
+      core::throw_length_mismatch(where(), {.sender = verdict->subject,
+                                            .receiver = verdict->other,
+                                            .sent = verdict->subject_record.count,
+                                            .expected = verdict->other_record.count});
     case VerdictKind::ReductionThrew:
     case VerdictKind::Interrupted:
     case VerdictKind::None: break;
@@ -198,6 +204,17 @@ void Channel::disagree() {
     verdict.other_record = disagreement.usual_record;
     verdict.subject = static_cast<std::uint32_t>(disagreement.odd);
     verdict.subject_record = disagreement.odd_record;
+  });
+  conclude();
+}
+
+void Channel::disagree_on_length(const core::LengthMismatch& mismatch) {
+  pronounce([&](Verdict& verdict) {
+    verdict.kind = VerdictKind::LengthMismatch;
+    verdict.subject = static_cast<std::uint32_t>(mismatch.sender);
+    verdict.other = static_cast<std::uint32_t>(mismatch.receiver);
+    verdict.subject_record.count = mismatch.sent;
+    verdict.other_record.count = mismatch.expected;
   });
   conclude();
 }

@@ -80,17 +80,20 @@ std::shared_ptr<shm::Endpoint> TcpBackend::shared_memory() const {
 }
 #endif
 
-void TcpBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const {
+template <class Call>
+void TcpBackend::execute(const detail::OperationRecord& record, const Call& call) const {
   require(endpoint_, record).execute(record, call);
 }
-void TcpBackend::execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const {
-  require(endpoint_, record).execute(record, call);
-}
-void TcpBackend::execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const {
-  require(endpoint_, record).execute(record, call);
-}
-void TcpBackend::execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const {
-  require(endpoint_, record).execute(record, call);
-}
+
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
+template void TcpBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
 
 }  // namespace cobre::comm

@@ -71,6 +71,17 @@ class Endpoint {
   void run(const detail::BroadcastCall& call);
   void run(const detail::AllreduceCall& call);
   void run(const detail::AllgathervCall& call);
+  void run(const detail::GatherCall& call);
+  void run(const detail::ScatterCall& call);
+  void run(const detail::AlltoallCall& call);
+  void run(const detail::ReduceCall& call);
+  void run(const detail::ScanCall& call);
+  void run(const detail::ReduceScatterCall& call);
+  /// What every rank holds alike. Where one rank a host is on the network, only those measured what it costs.
+  [[nodiscard]] const algorithms::Tuning& tuning() const noexcept {
+    static const algorithms::Tuning unmeasured{};
+    return hierarchical() ? unmeasured : tuning_;
+  }
 
   /// One rank a host on the network, the rest through shared memory.
   [[nodiscard]] bool hierarchical() const noexcept {
@@ -111,7 +122,7 @@ class Endpoint {
   detail::Operation current_ = detail::Operation::Barrier;
   std::uint64_t sequence_ = 0;
   std::uint64_t chain_ = 0;
-  std::uint64_t streamed_ = 0;           // broadcasts since ranks last met
+  std::uint64_t streamed_ = 0;           // rooted operations since all ranks met
   std::optional<std::string> finished_;  // why, for later calls
   std::atomic<bool> busy_{false};
 };

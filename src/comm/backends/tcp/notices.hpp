@@ -33,18 +33,18 @@ struct RankBits {
   }
 };
 
-enum class VerdictKind : std::uint32_t { PeerFailed = 1, TimedOut, Mismatch, ReductionThrew };
+enum class VerdictKind : std::uint32_t { PeerFailed = 1, TimedOut, Mismatch, LengthMismatch, ReductionThrew };
 
 /// Why the job's communicator is finished.
 struct Verdict {
   VerdictKind kind = VerdictKind::PeerFailed;
-  std::uint32_t subject = 0;  // the rank that failed; in a mismatch the odd one
-  std::uint32_t other = 0;    // in a mismatch one of the usual ones
+  std::uint32_t subject = 0;  // the rank that failed; in a mismatch the odd one, of lengths the sender
+  std::uint32_t other = 0;    // in a mismatch one of the usual ones, of lengths the receiver
   std::int32_t pid = 0;
   std::uint64_t waited_microseconds = 0;
-  RankBits ranks;  // missing, or differing
-  detail::OperationRecord subject_record;
-  detail::OperationRecord other_record;
+  RankBits ranks;                          // missing, or differing
+  detail::OperationRecord subject_record;  // of lengths: its count is what was sent …
+  detail::OperationRecord other_record;    // … and what was expected
   Text<64> host;
 };
 

@@ -6,20 +6,11 @@
 namespace cobre::comm::tcp {
 namespace {
 
-#ifdef COBRE_COMM_HAS_SHM
-void run_shared(shm::Endpoint& shared, const detail::OperationRecord& record, const detail::BarrierCall&) {
-  shared.barrier(record);
-}
-void run_shared(shm::Endpoint& shared, const detail::OperationRecord& record, const detail::BroadcastCall& call) {
-  shared.broadcast(record, call);
-}
-void run_shared(shm::Endpoint& shared, const detail::OperationRecord& record, const detail::AllreduceCall& call) {
-  shared.allreduce(record, call);
-}
-void run_shared(shm::Endpoint& shared, const detail::OperationRecord& record, const detail::AllgathervCall& call) {
-  shared.allgatherv(record, call);
-}
-#endif
+// The others go from rank to rank, wherever the ranks are.
+template <class Call>
+constexpr bool has_way_by_hosts =
+    std::is_same_v<Call, detail::BarrierCall> || std::is_same_v<Call, detail::BroadcastCall> ||
+    std::is_same_v<Call, detail::AllreduceCall> || std::is_same_v<Call, detail::AllgathervCall>;
 
 }  // namespace
 
@@ -27,18 +18,20 @@ template <class Call>
 void Endpoint::execute(const detail::OperationRecord& record, const Call& call) {
   if (size_ == 1) return alone_.conduct(record, call);
 #ifdef COBRE_COMM_HAS_SHM
-  if (sentinel_ == nullptr) return run_shared(*shared_, record, call);
+  if (sentinel_ == nullptr) return shared_->execute(record, call);
 #endif
   perform(record, [&] {
-    // A root hears from nobody: now and then it has to, or it would run ahead of ranks that are somewhere else. All
-    // ranks count alike, so all come.
-    constexpr std::uint64_t broadcasts_on_trust = 64;
-    streamed_ = record.operation == detail::Operation::Broadcast ? streamed_ + 1 : 0;
-    const bool meet_again = streamed_ % broadcasts_on_trust == broadcasts_on_trust - 1;
+    // Who only sends hears from nobody: now and then it has to, or it would run ahead of ranks that are somewhere else.
+    // All ranks count alike, so all come.
+    constexpr std::uint64_t operations_on_trust = 64;
+    streamed_ = detail::is_rooted(record.operation) ? streamed_ + 1 : 0;
+    const bool meet_again = streamed_ % operations_on_trust == operations_on_trust - 1;
 #ifdef COBRE_COMM_HAS_SHM
-    if (hierarchical()) {
-      if (meet_again) run_on_hosts(record, detail::BarrierCall{});
-      return run_on_hosts(record, call);
+    if constexpr (has_way_by_hosts<Call>) {
+      if (hierarchical()) {
+        if (meet_again) run_on_hosts(record, detail::BarrierCall{});
+        return run_on_hosts(record, call);
+      }
     }
 #endif
     if (meet_again) run(detail::BarrierCall{});
@@ -50,6 +43,12 @@ template void Endpoint::execute(const detail::OperationRecord&, const detail::Ba
 template void Endpoint::execute(const detail::OperationRecord&, const detail::BroadcastCall&);
 template void Endpoint::execute(const detail::OperationRecord&, const detail::AllreduceCall&);
 template void Endpoint::execute(const detail::OperationRecord&, const detail::AllgathervCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::GatherCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::ScatterCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::AlltoallCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::ReduceCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::ScanCall&);
+template void Endpoint::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&);
 
 void Endpoint::run(const detail::BarrierCall&) {
   Stride everyone(*wire_, 1);
@@ -57,15 +56,39 @@ void Endpoint::run(const detail::BarrierCall&) {
 }
 void Endpoint::run(const detail::BroadcastCall& call) {
   Stride everyone(*wire_, 1);
-  algorithms::broadcast(everyone, call, tuning_);
+  algorithms::broadcast(everyone, call, tuning());
 }
 void Endpoint::run(const detail::AllreduceCall& call) {
   Stride everyone(*wire_, 1);
-  algorithms::allreduce(everyone, call, tuning_, scratch_);
+  algorithms::allreduce(everyone, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::AllgathervCall& call) {
   Stride everyone(*wire_, 1);
-  algorithms::allgatherv(everyone, call, tuning_, scratch_);
+  algorithms::allgatherv(everyone, call, tuning(), scratch_);
+}
+void Endpoint::run(const detail::GatherCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::gather(everyone, call, tuning(), scratch_);
+}
+void Endpoint::run(const detail::ScatterCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::scatter(everyone, call, tuning(), scratch_);
+}
+void Endpoint::run(const detail::AlltoallCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::alltoall(everyone, call);
+}
+void Endpoint::run(const detail::ReduceCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::reduce(everyone, call, tuning(), scratch_);
+}
+void Endpoint::run(const detail::ScanCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::scan(everyone, call, tuning(), scratch_);
+}
+void Endpoint::run(const detail::ReduceScatterCall& call) {
+  Stride everyone(*wire_, 1);
+  algorithms::reduce_scatter(everyone, call, tuning(), scratch_);
 }
 
 }  // namespace cobre::comm::tcp

@@ -28,7 +28,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   numbered.sequence = ++sequence_;
   chain_ = core::extend(chain_, record);
   ledger_.journal().enter(numbered);
-  wire_->begin(where, sequence_, chain_);
+  wire_->begin(where, numbered, chain_);
   try {
     body();
   } catch (const algorithms::ReductionThrew&) {

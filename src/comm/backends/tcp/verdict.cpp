@@ -14,6 +14,7 @@ std::string explain(const Verdict& verdict) {
     case VerdictKind::TimedOut:
       return core::format("{} did not join an operation in time", core::rank_list(verdict.ranks.list()));
     case VerdictKind::Mismatch: return "the ranks called different operations";
+    case VerdictKind::LengthMismatch: return "the ranks did not agree on their counts";
     case VerdictKind::ReductionThrew:
       return core::format("the reduction of the user threw on rank {}", verdict.subject);
   }
@@ -36,6 +37,11 @@ void throw_verdict(const Where& where, const Verdict& verdict) {
                                    .odd = verdict.subject,
                                    .odd_record = verdict.subject_record,
                                    .ranks = verdict.ranks.list()});
+    case VerdictKind::LengthMismatch:
+      core::throw_length_mismatch(where, {.sender = verdict.subject,
+                                          .receiver = verdict.other,
+                                          .sent = verdict.subject_record.count,
+                                          .expected = verdict.other_record.count});
     case VerdictKind::ReductionThrew: break;
   }
   throw CollectiveFailed(where, 0, explain(verdict));

@@ -48,7 +48,7 @@ struct Parts {
 Fit compare(const Header& expected, const Header& received) noexcept {
   if (received.magic != expected.magic || received.from != expected.from) return Fit::Nonsense;
   if (received.sequence != expected.sequence || received.chain != expected.chain) return Fit::AnotherOperation;
-  return received.bytes == expected.bytes ? Fit::Yes : Fit::Nonsense;
+  return received.bytes == expected.bytes ? Fit::Yes : Fit::AnotherLength;
 }
 
 class Wire::Outgoing {
@@ -201,6 +201,17 @@ void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected
       .from = static_cast<std::uint32_t>(peer), .bytes = expected, .sequence = sequence_, .chain = chain_};
   if (compare(usual, received) == Fit::AnotherOperation) {
     sentinel_.report_disagreement(sequence_);
+    sentinel_.conclude(where_);
+  }
+  if (compare(usual, received) == Fit::AnotherLength && detail::has_pairwise_lengths(record_.operation)) {
+    Verdict verdict;
+    verdict.kind = VerdictKind::LengthMismatch;
+    verdict.subject = static_cast<std::uint32_t>(peer);
+    verdict.other = static_cast<std::uint32_t>(rank_);
+    verdict.subject_record = verdict.other_record = record_;
+    verdict.subject_record.count = received.bytes / record_.element_size;
+    verdict.other_record.count = expected / record_.element_size;
+    sentinel_.report(verdict);
     sentinel_.conclude(where_);
   }
   throw CollectiveFailed(where_, 0,

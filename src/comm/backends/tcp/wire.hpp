@@ -28,7 +28,7 @@ struct Header {
 static_assert(sizeof(Header) == 32);
 
 /// Whether what came is what was expected.
-enum class Fit { Yes, AnotherOperation, Nonsense };
+enum class Fit { Yes, AnotherOperation, AnotherLength, Nonsense };
 [[nodiscard]] Fit compare(const Header& expected, const Header& received) noexcept;
 
 class Wire {
@@ -42,9 +42,10 @@ class Wire {
   [[nodiscard]] std::size_t size() const noexcept { return links_.size(); }
 
   /// Which operation the messages from now on belong to.
-  void begin(const Where& where, std::uint64_t sequence, std::uint64_t chain) noexcept {
+  void begin(const Where& where, const detail::OperationRecord& record, std::uint64_t chain) noexcept {
     where_ = where;
-    sequence_ = sequence;
+    record_ = record;
+    sequence_ = record.sequence;
     chain_ = chain;
   }
 
@@ -91,6 +92,7 @@ class Wire {
   core::WaitPolicy policy_;
   std::chrono::milliseconds host_timeout_;
   Where where_;
+  detail::OperationRecord record_;
   std::uint64_t sequence_ = 0;
   std::uint64_t chain_ = 0;
 };

@@ -1,0 +1,290 @@
+// Gather, scatter and alltoall: who has parts for others shows them, and each of these takes its own.
+//
+//   bytes that a rank shows   way        steps
+//   up to inline_parts        inline     1: they travel in the post
+//   below exposed_bytes       shown      1: packed, in its ring; in an alltoall below exchanged_bytes
+//   above                     exposed    the others fetch from its buffer, where all can be reached
+//                             chunked    packed, chunk by chunk through its ring, where not
+//
+// Each rank chooses its way and says so in its post. Where all parts are equally long and short, everyone knows that
+// nobody takes many steps, and who gets nothing from a rank does not wait for it. Otherwise all wait for all posts,
+// from which they know how many steps it will take.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "comm/backends/shm/delivery.hpp"
+#include "comm/backends/shm/perform.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+enum class Way : Word { Inline, Shown, Exposed, Chunked };
+
+constexpr std::size_t inline_parts = inline_bytes - 2 * sizeof(Word);
+constexpr std::size_t depth = 4;  // chunks in a ring
+
+struct Notice {
+  Word way_and_bytes;  // the way in the lowest two bits
+  Word place;          // in the ring
+  std::array<std::byte, inline_parts> data;
+
+  [[nodiscard]] Way way() const noexcept { return static_cast<Way>(way_and_bytes % 4); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return way_and_bytes / 4; }
+};
+
+/// What a receiver needs to know: in elements of what its sender shows.
+struct Entry {
+  Word count;
+  Word displ;
+};
+
+constexpr std::size_t rounded(std::size_t bytes) noexcept {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+}  // namespace
+
+class Endpoint::Deliverer {
+ public:
+  Deliverer(Endpoint& endpoint, const Delivery& delivery)
+      : endpoint_(endpoint),
+        delivery_(delivery),
+        channel_(endpoint.channel_),
+        rank_(endpoint.rank_),
+        size_(endpoint.size_),
+        table_bytes_(delivery.needs_table() ? size_ * sizeof(Entry) : 0),
+        chunk_((endpoint.ring_.bytes() - rounded(table_bytes_)) / depth / line_bytes * line_bytes) {
+    for (std::size_t to = 0; to < size_; ++to) total_ += to == rank_ ? 0 : bytes(delivery.outgoing(to).count);
+  }
+
+  void run() {
+    if (delivery_.uniform() && is_short(bytes(delivery_.most_shown(size_)))) {
+      show();
+      take_own();
+      return take_short();
+    }
+    const Reading reading(channel_, endpoint_.peers_);
+    show();
+    take_own();
+    channel_.await_posts();
+    std::size_t chunks = 0;
+    bool exposed = false;
+    for (std::size_t from = 0; from < size_; ++from) {
+      const Notice notice = endpoint_.payload_of<Notice>(from);
+      if (notice.way() == Way::Chunked) chunks = std::max(chunks, (notice.bytes() + chunk_ - 1) / chunk_);
+      exposed = exposed || notice.way() == Way::Exposed;
+    }
+    for_each_sender([&](std::size_t from) { take(from); });
+    if (exposed) {
+      // The buffers belong to the others until all have fetched.
+      channel_.publish_drained(1);
+      if (way_ == Way::Exposed) await_receivers(1);
+    }
+    for (std::size_t index = 0; index < chunks; ++index) {
+      show_chunk(index);
+      if (index > 0) take_chunk(index - 1);
+    }
+    if (chunks > 0) take_chunk(chunks - 1);
+    channel_.take_steps(std::max<std::size_t>(chunks, exposed ? 1 : 0));
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes(std::size_t elements) const noexcept { return elements * delivery_.element_size(); }
+  [[nodiscard]] const std::byte* sent(std::size_t element) const noexcept {
+    return static_cast<const std::byte*>(delivery_.send()) + bytes(element);
+  }
+  [[nodiscard]] std::byte* received(std::size_t element) const noexcept {
+    return static_cast<std::byte*>(delivery_.recv()) + bytes(element);
+  }
+  [[nodiscard]] bool is_short(std::size_t shown) const noexcept {
+    const std::size_t too_long =
+        delivery_.has_root() ? endpoint_.agreement_.exposed_bytes : endpoint_.exchanged_bytes();
+    return shown <= inline_parts || (shown < too_long && shown <= endpoint_.ring_.bytes() / 4);
+  }
+  template <class Visit>
+  void for_each_sender(Visit&& visit) {
+    for (std::size_t step = 1; step < size_; ++step) {
+      const std::size_t from = channel_.peer(step);
+      if (delivery_.links(from, rank_)) visit(from);
+    }
+  }
+  void await_receivers(Word step) {
+    for (std::size_t ahead = 1; ahead < size_; ++ahead) {
+      const std::size_t to = channel_.peer(ahead);
+      if (delivery_.links(rank_, to)) channel_.await_drained(to, step);
+    }
+  }
+
+  [[nodiscard]] bool has_receivers() const noexcept {
+    for (std::size_t to = 0; to < size_; ++to) {
+      if (to != rank_ && delivery_.links(rank_, to)) return true;
+    }
+    return false;
+  }
+
+  // The bytes [begin, begin + length) of all parts for others, one behind the other.
+  void pack(std::byte* into, std::size_t begin, std::size_t length) const {
+    std::size_t at = 0;
+    for (std::size_t to = 0; to < size_ && at < begin + length; ++to) {
+      if (to == rank_) continue;
+      const Part part = delivery_.outgoing(to);
+      const std::size_t first = std::max(at, begin);
+      const std::size_t end = std::min(at + bytes(part.count), begin + length);
+      if (first < end) std::memcpy(into + (first - begin), sent(part.displ) + (first - at), end - first);
+      at += bytes(part.count);
+    }
+  }
+
+  void write_table(std::byte* into, bool packed) const {
+    if (table_bytes_ == 0) return;
+    std::size_t at = 0;
+    for (std::size_t to = 0; to < size_; ++to) {
+      const Part part = delivery_.outgoing(to);
+      const Entry entry{part.count, packed ? at : part.displ};
+      std::memcpy(into + to * sizeof(Entry), &entry, sizeof entry);
+      if (to != rank_) at += part.count;
+    }
+  }
+
+  void show() {
+    Notice notice{};
+    if ((table_bytes_ == 0 && total_ <= inline_parts) || !has_receivers()) {
+      way_ = Way::Inline;
+      pack(notice.data.data(), 0, total_);
+    } else if (is_short(total_ + table_bytes_)) {
+      way_ = Way::Shown;
+      std::byte* const room = endpoint_.room_to_show(table_bytes_ + total_);
+      write_table(room, true);
+      pack(room + table_bytes_, 0, total_);
+      notice.place = endpoint_.offset_of(room);
+    } else if (endpoint_.single_copy_) {
+      way_ = Way::Exposed;
+      std::byte* const room = endpoint_.room_to_show(sizeof(Word) + table_bytes_);
+      const auto address = reinterpret_cast<Word>(delivery_.send());
+      std::memcpy(room, &address, sizeof address);
+      write_table(room + sizeof address, false);
+      notice.place = endpoint_.offset_of(room);
+    } else {
+      way_ = Way::Chunked;
+      (void)channel_.open_post();
+      write_table(endpoint_.ring_.take_all(channel_), true);
+    }
+    notice.way_and_bytes = 4 * total_ + static_cast<Word>(way_);
+    endpoint_.post(notice);
+  }
+
+  void take_own() {
+    const Part part = delivery_.incoming(rank_);
+    if (part.count == 0) return;
+    std::memcpy(received(part.displ), sent(delivery_.outgoing(rank_).displ), bytes(part.count));
+  }
+
+  void take_short() {
+    for_each_sender([&](std::size_t from) {
+      (void)channel_.await_post(from);
+      take(from);
+    });
+    bool all = true;
+    for (std::size_t from = 0; from < size_; ++from) all = all && (from == rank_ || delivery_.links(from, rank_));
+    if (all) channel_.saw_all_posts();
+  }
+
+  /// What `from` says of its part for this rank; throws where that is another length than is expected here.
+  [[nodiscard]] Entry entry_of(std::size_t from, const Notice& notice) {
+    const std::size_t expected = delivery_.incoming(from).count;
+    const bool packed = notice.way() != Way::Exposed;
+    Entry entry{expected, delivery_.known_displ(from, rank_, expected, packed)};
+    if (delivery_.uniform()) return entry;
+    if (table_bytes_ == 0) {
+      entry.count = notice.bytes() / delivery_.element_size();
+    } else if (notice.way() != Way::Inline) {
+      const std::byte* table = endpoint_.ring_of(from);
+      if (notice.way() == Way::Shown) table = endpoint_.shown_by(from, notice.place, table_bytes_);
+      if (notice.way() == Way::Exposed) {
+        table = endpoint_.shown_by(from, notice.place, sizeof(Word) + table_bytes_) + sizeof(Word);
+      }
+      std::memcpy(&entry, table + rank_ * sizeof(Entry), sizeof entry);
+    }
+    if (entry.count != expected) [[unlikely]] {
+      channel_.disagree_on_length({.sender = from, .receiver = rank_, .sent = entry.count, .expected = expected});
+    }
+    return entry;
+  }
+
+  void take(std::size_t from) {
+    const Notice notice = endpoint_.payload_of<Notice>(from);
+    const Entry entry = entry_of(from, notice);
+    if (entry.count == 0) return;
+    std::byte* const into = received(delivery_.incoming(from).displ);
+    switch (notice.way()) {
+      case Way::Inline: std::memcpy(into, notice.data.data() + bytes(entry.displ), bytes(entry.count)); return;
+      case Way::Shown: {
+        const Word place = notice.place + table_bytes_ + bytes(entry.displ);
+        std::memcpy(into, endpoint_.shown_by(from, place, bytes(entry.count)), bytes(entry.count));
+        return;
+      }
+      case Way::Exposed: {
+        Word address = 0;
+        std::memcpy(&address, endpoint_.shown_by(from, notice.place, sizeof address), sizeof address);
+        return endpoint_.reach_.fetch(from, Place{address, 0, 0}, bytes(entry.displ), into, bytes(entry.count));
+      }
+      case Way::Chunked: return;  // in steps, by all together
+    }
+  }
+
+  [[nodiscard]] std::byte* chunk_of(std::size_t rank, std::size_t index) const noexcept {
+    return endpoint_.ring_of(rank) + rounded(table_bytes_) + index % depth * chunk_;
+  }
+
+  void show_chunk(std::size_t index) {
+    if (way_ != Way::Chunked || index * chunk_ >= total_) return;
+    if (index >= depth) await_receivers(index - depth + 1);
+    pack(chunk_of(rank_, index), index * chunk_, std::min(chunk_, total_ - index * chunk_));
+    channel_.publish_filled(index + 1);
+  }
+
+  void take_chunk(std::size_t index) {
+    for_each_sender([&](std::size_t from) {
+      const Notice notice = endpoint_.payload_of<Notice>(from);
+      if (notice.way() != Way::Chunked) return;
+      const Entry entry = entry_of(from, notice);
+      const std::size_t begin = bytes(entry.displ);
+      const std::size_t first = std::max(begin, index * chunk_);
+      const std::size_t end = std::min(begin + bytes(entry.count), (index + 1) * chunk_);
+      if (first >= end) return;
+      channel_.await_filled(from, index + 1);
+      std::memcpy(received(delivery_.incoming(from).displ) + (first - begin),
+                  chunk_of(from, index) + (first - index * chunk_), end - first);
+    });
+    channel_.publish_drained(index + 1);
+  }
+
+  Endpoint& endpoint_;
+  const Delivery& delivery_;
+  Channel& channel_;
+  std::size_t rank_;
+  std::size_t size_;
+  std::size_t table_bytes_;
+  std::size_t chunk_;
+  std::size_t total_ = 0;  // bytes for others
+  Way way_ = Way::Inline;
+};
+
+void Endpoint::deliver(const detail::OperationRecord& record, const Delivery& delivery) {
+  perform(record, [&] { Deliverer(*this, delivery).run(); });
+}
+
+void Endpoint::execute(const detail::OperationRecord& record, const detail::GatherCall& call) {
+  deliver(record, Delivery(call, rank_));
+}
+void Endpoint::execute(const detail::OperationRecord& record, const detail::ScatterCall& call) {
+  deliver(record, Delivery(call, rank_));
+}
+void Endpoint::execute(const detail::OperationRecord& record, const detail::AlltoallCall& call) {
+  deliver(record, Delivery(call, rank_));
+}
+
+}  // namespace cobre::comm::shm
