@@ -2,6 +2,7 @@
 // on one machine share its memory.
 #pragma once
 
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
@@ -86,7 +87,7 @@ class TcpRegion {
 #endif
 };
 
-class TcpBackend : public detail::Collectives<TcpBackend> {
+class TcpBackend : public detail::Collectives<TcpBackend>, public detail::PointToPointCalls<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -117,6 +118,8 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
 
  private:
   friend class detail::Collectives<TcpBackend>;
+  friend class detail::PointToPointCalls<TcpBackend>;
+  friend class CommBackend;
 
   explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
 
@@ -160,12 +163,18 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
   void execute(const detail::OperationRecord& record, const detail::AllgathervCall& call) const;
 
+  [[nodiscard]] detail::Mailbox& mailbox() const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+
   std::shared_ptr<tcp::Endpoint> endpoint_;  // null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
   bool leader_ = true;
 };
 
+using TcpChannel = BasicChannel<TcpBackend>;
+
+static_assert(ChannelProvider<TcpBackend> && PointToPoint<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm

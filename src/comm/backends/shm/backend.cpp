@@ -60,6 +60,13 @@ bool ShmBackend::uses_single_copy() const {
   return require(endpoint_, "uses_single_copy").single_copy();
 }
 
+detail::Mailbox& ShmBackend::mailbox() const {
+  return require(endpoint_, "channel").mailbox();
+}
+std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox() const {
+  return {endpoint_, &mailbox()};
+}
+
 void ShmBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall&) const {
   require(endpoint_, record).barrier(record);
 }

@@ -81,6 +81,13 @@ std::shared_ptr<shm::Endpoint> TcpBackend::shared_memory() const {
 }
 #endif
 
+detail::Mailbox& TcpBackend::mailbox() const {
+  return require(endpoint_, "channel").mailbox();
+}
+std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox() const {
+  return {endpoint_, &mailbox()};
+}
+
 void TcpBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const {
   require(endpoint_, record).execute(record, call);
 }
