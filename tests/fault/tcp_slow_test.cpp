@@ -52,8 +52,12 @@ TEST(TcpStoppedRank, IsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
     EXPECT_EQ(ranks[rank].words(), "TimedOut 2; InvalidCommunicator") << "rank " << rank;
   }
   ranks[2].signal(SIGCONT);
+  // All the others had come to the first barrier, and their tokens may be read before the verdict; to the second nobody
+  // comes any more.
   const std::string words = ranks[2].words();
-  EXPECT_TRUE(words == "TimedOut 2; InvalidCommunicator" || words.starts_with("PeerFailed")) << words;
+  EXPECT_TRUE(words == "TimedOut 2; InvalidCommunicator" || words == "fine; TimedOut 2" ||
+              words.starts_with("PeerFailed"))
+      << words;
 }
 
 TEST(TcpSlowRank, IsNamedByTheTimeoutOnEveryRank) {

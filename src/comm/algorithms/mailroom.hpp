@@ -17,7 +17,6 @@
 
 #include <cobre/comm/detail/mailbox.hpp>
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -37,6 +36,7 @@
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
 #include "comm/core/exclusive.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/waiting.hpp"
 #include "comm/core/warnings.hpp"
 
@@ -285,9 +285,9 @@ class Mailroom final : public detail::Mailbox {
       return unread_.add(envelope, {std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, false});
     } catch (const std::bad_alloc&) {
       throw AllocationFailed(where("recv"), bytes,
-                             fmt::format("a message from rank {} with tag {} came before it was wanted, and there is "
-                                         "no room to keep it; receive it sooner",
-                                         envelope.peer, envelope.tag));
+                             core::format("a message from rank {} with tag {} came before it was wanted, and there is "
+                                          "no room to keep it; receive it sooner",
+                                          envelope.peer, envelope.tag));
     }
   }
   void keep(const detail::Envelope& envelope, const std::byte* data, std::size_t bytes) {
@@ -421,16 +421,17 @@ class Mailroom final : public detail::Mailbox {
   }
   void require_whole(const std::optional<std::string>& broken, const Transfer& transfer) const {
     if (broken) [[unlikely]] {
-      throw InvalidCommunicator(where(transfer.operation), fmt::format("rank {}: {}", transfer.envelope.peer, *broken));
+      throw InvalidCommunicator(where(transfer.operation),
+                                core::format("rank {}: {}", transfer.envelope.peer, *broken));
     }
   }
 
   void warn_of_waiting(const Transfer& transfer, Clock::duration waited) const {
     const bool in = transfer.direction == Transfer::Direction::In;
-    core::warn(fmt::format("{} on rank {} of {}: waiting for {:.0f} s; {} rank {} with tag {}", transfer.operation,
-                           rank(), size(), std::chrono::duration<double>(waited).count(),
-                           in ? "nothing came from" : "no room for a message to", transfer.envelope.peer,
-                           transfer.envelope.tag));
+    core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {} rank {} with tag {}", transfer.operation,
+                            rank(), size(), std::chrono::duration<double>(waited).count(),
+                            in ? "nothing came from" : "no room for a message to", transfer.envelope.peer,
+                            transfer.envelope.tag));
   }
 
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();

@@ -1,7 +1,6 @@
 #include "comm/algorithms/unread.hpp"
 
-#include <fmt/format.h>
-
+#include "comm/core/format.hpp"
 #include "comm/core/warnings.hpp"
 
 namespace cobre::comm::algorithms {
@@ -11,11 +10,11 @@ std::string UnreadMessages::describe() const {
   std::string text;
   std::size_t shown = 0;
   for (const auto& [key, queue] : queues_) {
-    if (shown++ == most) return text + fmt::format(", and on {} more channels", queues_.size() - most);
+    if (shown++ == most) return text + core::format(", and on {} more channels", queues_.size() - most);
     std::size_t bytes = 0;
     for (const Unread& message : queue) bytes += message.bytes;
-    text += fmt::format("{}{} message{} from rank {} with tag {} ({} bytes)", shown == 1 ? "" : ", ", queue.size(),
-                        queue.size() == 1 ? "" : "s", key.peer, key.tag, bytes);
+    text += core::format("{}{} message{} from rank {} with tag {} ({} bytes)", shown == 1 ? "" : ", ", queue.size(),
+                         queue.size() == 1 ? "" : "s", key.peer, key.tag, bytes);
   }
   return text;
 }
@@ -23,8 +22,8 @@ std::string UnreadMessages::describe() const {
 void warn_of_unread(const detail::Mailbox& mailbox, const UnreadMessages& unread) noexcept {
   if (unread.empty()) return;
   try {
-    core::warn(fmt::format("rank {} of {} ends without having received {}; receive every message that is sent",
-                           mailbox.rank(), mailbox.size(), unread.describe()));
+    core::warn(core::format("rank {} of {} ends without having received {}; receive every message that is sent",
+                            mailbox.rank(), mailbox.size(), unread.describe()));
   } catch (const std::exception&) {
     core::warn("a rank ends without having received all its messages");  // no memory for the details
   }

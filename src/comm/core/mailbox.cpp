@@ -1,8 +1,7 @@
 #include <cobre/comm/detail/mail_request.hpp>
 #include <cobre/comm/detail/mailbox.hpp>
 
-#include <fmt/format.h>
-
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::detail {
@@ -29,23 +28,23 @@ void Mailbox::throw_misfit(const Where& where, const Transfer& transfer) {
   const std::size_t room = transfer.bytes / size;
   if (transfer.message_bytes % size != 0) {
     throw InvalidBufferSize(where, transfer.message_bytes, transfer.bytes,
-                            fmt::format("the next message from rank {} with tag {} has {} bytes, which are no whole "
-                                        "elements of {} bytes; receive it as the type that was sent. It stays the "
-                                        "next message",
-                                        peer, tag, transfer.message_bytes, size));
+                            core::format("the next message from rank {} with tag {} has {} bytes, which are no whole "
+                                         "elements of {} bytes; receive it as the type that was sent. It stays the "
+                                         "next message",
+                                         peer, tag, transfer.message_bytes, size));
   }
   const std::size_t count = transfer.message_bytes / size;
   throw InvalidBufferSize(
       where, count, room,
-      fmt::format("the next message from rank {} with tag {} has {}, but the buffer has {}; pass "
-                  "one that fits{}. It stays the next message",
-                  peer, tag, core::elements(count), core::elements(room), count < room ? ", or use recv_some" : ""));
+      core::format("the next message from rank {} with tag {} has {}, but the buffer has {}; pass "
+                   "one that fits{}. It stays the next message",
+                   peer, tag, core::elements(count), core::elements(room), count < room ? ", or use recv_some" : ""));
 }
 
 void Mailbox::throw_nothing_from_self(const Where& where, const Transfer& transfer) {
-  throw InvalidOperation(where, fmt::format("this rank waits for a message from itself with tag {}, and has not sent "
-                                            "one; send first",
-                                            transfer.envelope.tag));
+  throw InvalidOperation(where, core::format("this rank waits for a message from itself with tag {}, and has not sent "
+                                             "one; send first",
+                                             transfer.envelope.tag));
 }
 
 }  // namespace cobre::comm::detail

@@ -1,6 +1,5 @@
 // One turn of the loop: whatever can be read, written or obeyed.
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "supervisor.hpp"
 
@@ -124,7 +124,7 @@ void Job::read_reports() {
   while (read(reports_.read.get(), &failure, sizeof failure) == sizeof failure) {
     if (not_started_) continue;
     not_started_ = true;
-    say(fmt::format("cannot execute {}: {}", comm::core::quoted(plan_.program), std::strerror(failure.error)));
+    say(comm::core::format("cannot execute {}: {}", comm::core::quoted(plan_.program), std::strerror(failure.error)));
   }
   // Closed once every rank has become its program.
   pollfd entry{.fd = reports_.read.get(), .events = POLLIN, .revents = 0};

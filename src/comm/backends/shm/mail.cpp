@@ -1,9 +1,9 @@
 #include "comm/backends/shm/mail.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -98,7 +98,7 @@ void MailPipes::break_off(std::size_t peer) noexcept {
 void MailPipes::check(const Where& where, std::size_t peer) const {
   if (ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0) {
     throw CollectiveFailed(where, 0,
-                           fmt::format("rank {} gave up a message half-way, so nothing more can come from it", peer));
+                           core::format("rank {} gave up a message half-way, so nothing more can come from it", peer));
   }
   // The acquire pairs with the release in depart(): all that the peer ever sent is visible after it.
   const bool left =

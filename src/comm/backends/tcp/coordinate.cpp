@@ -1,7 +1,6 @@
 // The rendezvous as rank 0 sees it: take in who can prove to belong here, turn away who does not fit, and when all are
 // there tell everyone where everyone is. One poll loop over everyone, so that a slow or silent visitor delays nobody.
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::tcp {
@@ -109,7 +109,7 @@ class Coordinator final : public Rendezvous {
           doors.push_back(std::move(opened.socket));
         } else if (worst != EADDRINUSE) {
           worst = opened.error;
-          problem = fmt::format("{}: {}", address.text(), std::strerror(opened.error));
+          problem = core::format("{}: {}", address.text(), std::strerror(opened.error));
         }
       }
       if (worst == EADDRINUSE) {
@@ -118,15 +118,15 @@ class Coordinator final : public Rendezvous {
           std::this_thread::sleep_for(5ms);
           continue;
         }
-        throw InitializationFailed("tcp", fmt::format("rank 0 cannot listen at {}; another program, or another job, "
-                                                      "uses this port: give COBRE_TCP_PORT another one on every rank",
-                                                      problem));
+        throw InitializationFailed("tcp", core::format("rank 0 cannot listen at {}; another program, or another job, "
+                                                       "uses this port: give COBRE_TCP_PORT another one on every rank",
+                                                       problem));
       }
       if (!doors.empty()) return doors;
       throw InitializationFailed(
-          "tcp", fmt::format("rank 0 cannot listen at {}; COBRE_TCP_COORDINATOR must name the machine on which rank 0 "
-                             "runs",
-                             problem));
+          "tcp", core::format("rank 0 cannot listen at {}; COBRE_TCP_COORDINATOR must name the machine on which rank 0 "
+                              "runs",
+                              problem));
     }
   }
 
@@ -187,9 +187,9 @@ class Coordinator final : public Rendezvous {
     auto& place = arrived_[member.rank];
     if (place) {
       tell(arrived, ReplyKind::Refused,
-           fmt::format("rank {} is taken by process {} on {}; give each process its own COBRE_TCP_RANK, and each job "
-                       "its own COBRE_TCP_PORT",
-                       member.rank, place->member.pid, place->member.host_name.words()));
+           core::format("rank {} is taken by process {} on {}; give each process its own COBRE_TCP_RANK, and each job "
+                        "its own COBRE_TCP_PORT",
+                        member.rank, place->member.pid, place->member.host_name.words()));
       return true;
     }
     if (!tell(arrived, ReplyKind::Accepted, "")) return true;
@@ -269,8 +269,8 @@ class Coordinator final : public Rendezvous {
       }
     }
     if (!silent.empty()) {
-      give_up(fmt::format("{} did not say within {} ms whether it reaches the others; see what it is doing",
-                          core::rank_list(silent), config_.connect_timeout.count()));
+      give_up(core::format("{} did not say within {} ms whether it reaches the others; see what it is doing",
+                           core::rank_list(silent), config_.connect_timeout.count()));
     }
   }
 
@@ -304,10 +304,10 @@ class Coordinator final : public Rendezvous {
       if (!arrived_[rank]) missing.push_back(rank);
     }
     std::string words =
-        fmt::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
-                    core::quoted(config_.coordinator), config_.connect_timeout.count());
+        core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
+                     core::quoted(config_.coordinator), config_.connect_timeout.count());
     if (reception_.strangers() > 0) {
-      words += fmt::format(
+      words += core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
           reception_.strangers(), reception_.last_stranger() ? reception_.last_stranger()->text() : "nowhere");

@@ -1,7 +1,5 @@
 #include "comm/backends/tcp/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -12,6 +10,7 @@
 #include "comm/backends/tcp/mail.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 
 namespace cobre::comm::tcp {
@@ -39,7 +38,7 @@ std::set<std::size_t> usual_peers(std::size_t rank, std::size_t size, std::size_
 
 }  // namespace
 
-Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.size) {
+Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.size), ledger_(config.ledger) {
   if (size_ > 1) {
     meet(config);
   } else {
@@ -60,6 +59,7 @@ void Endpoint::meet(const TcpConfig& config) {
     return share_memory(config, gathering, config.timeout);
   }
 #endif
+  ledger_.open();
   Sentinel::Settings settings{.rank = rank_,
                               .size = size_,
                               .link_key = gathering.link_key,
@@ -67,7 +67,7 @@ void Endpoint::meet(const TcpConfig& config) {
                               .warn_after = config.warn_after,
                               .host_timeout = config.host_timeout,
                               .members = gathering.members};
-  sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), journal_);
+  sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   const auto policy = core::wait_policy(hosts_.neighbours().size(), hosts_.cpus);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy, config.host_timeout);
   opened_mail_.resize(size_);
@@ -87,6 +87,7 @@ void Endpoint::meet(const TcpConfig& config) {
     Stride everyone(*wire_, hosts_.step);
     if (hosts_.place % hosts_.step == 0) tuning_.costs = algorithms::calibrate(everyone);
   });
+  ledger_.note_start(sequence_);
 }
 
 #ifdef COBRE_COMM_HAS_SHM
@@ -95,11 +96,12 @@ void Endpoint::share_memory(const TcpConfig& config, const Gathering& gathering,
   const Mac name =
       authenticate(gathering.link_key, {label("cobre-comm tcp: memory of host"), raw(gathering.members[rank_].host)});
   ShmConfig shared;
-  for (const std::uint8_t byte : name) shared.name += fmt::format("{:02x}", byte);
+  for (const std::uint8_t byte : name) shared.name += core::format("{:02x}", byte);
   shared.rank = hosts_.place;
   shared.size = hosts_.neighbours().size();
   shared.connect_timeout = config.connect_timeout;
   shared.timeout = timeout;
+  if (sentinel_ == nullptr) shared.witness = config.witness;
   // Where there is a sentinel, it warns, in the terms of the whole job.
   shared.warn_after = sentinel_ == nullptr ? config.warn_after : std::chrono::hours(24 * 365);
   shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
@@ -143,9 +145,9 @@ void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous)
   }
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
     if (outcome.reached != Reached::All || patiently(attempt)) return;
-    fail(Reached::SomeDidNotCome, fmt::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
-                                              "between the two?",
-                                              rank_, peer));
+    fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
+                                               "between the two?",
+                                               rank_, peer));
   };
   std::size_t child = 0;
   wait_for(child, [&](Clock::time_point until) {
@@ -164,6 +166,7 @@ Endpoint::~Endpoint() {
   if (guard_.in_child()) {
     sentinel_->forget_thread();
   } else if (!finished_) {
+    ledger_.note_end();
     sentinel_->say_goodbye();
   }
 }

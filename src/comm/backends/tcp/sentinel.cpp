@@ -33,9 +33,10 @@ core::Descriptor open_bell() {
 
 }  // namespace
 
-Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, const Journal& journal)
+Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger)
     : settings_(std::move(settings)),
-      journal_(journal),
+      ledger_(ledger),
+      journal_(ledger.journal()),
       bell_(open_bell()),
       knock_(open_bell()),
       arrived_(settings_.size),
@@ -117,11 +118,7 @@ Verdict Sentinel::verdict() const {
 void Sentinel::report(const Verdict& verdict) {
   ask({.kind = Request::Kind::Report, .verdict = verdict});
   if (await_verdict(2s)) return;
-  // The root does not answer either: what this rank knows has to do.
-  const std::lock_guard lock(mutex_);
-  if (!verdict_) verdict_ = verdict;
-  finished_.store(true, std::memory_order_release);
-  ring(bell_);
+  adopt(verdict);  // The root does not answer either: what this rank knows has to do.
 }
 
 void Sentinel::report_disagreement(std::uint64_t sequence) {
@@ -460,6 +457,9 @@ void Sentinel::pronounce(const Verdict& verdict) {
 void Sentinel::adopt(const Verdict& verdict) {
   const std::lock_guard lock(mutex_);
   if (!verdict_) verdict_ = verdict;
+  if (verdict_->kind == VerdictKind::PeerFailed || verdict_->kind == VerdictKind::ReductionThrew) {
+    ledger_.blame(verdict_->subject);
+  }
   // Pairs with the acquire in finished(): who sees it may take the lock and finds the verdict.
   finished_.store(true, std::memory_order_release);
   ring(bell_);

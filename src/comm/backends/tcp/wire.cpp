@@ -1,6 +1,5 @@
 #include "comm/backends/tcp/wire.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/uio.h>
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -201,9 +202,9 @@ void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected
     sentinel_.conclude(where_);
   }
   throw CollectiveFailed(where_, 0,
-                         fmt::format("rank {} sent {} bytes that are not what this operation expects; its memory, or "
-                                     "the network, is corrupt",
-                                     peer, received.bytes));
+                         core::format("rank {} sent {} bytes that are not what this operation expects; its memory, or "
+                                      "the network, is corrupt",
+                                      peer, received.bytes));
 }
 
 Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline) {
@@ -223,8 +224,8 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
     problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
   }
   return {{},
-          fmt::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
-                      peer, addresses_[peer].text(), problem)};
+          core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
+                       peer, addresses_[peer].text(), problem)};
 }
 
 Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
