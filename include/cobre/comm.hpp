@@ -5,6 +5,7 @@
 #include <cobre/comm/base/reduce_op.hpp>
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/block_distribution.hpp>
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/comm_backend.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/errors.hpp>

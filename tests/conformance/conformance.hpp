@@ -4,6 +4,7 @@
 #include "conformance/allgatherv_cases.hpp"
 #include "conformance/allreduce_cases.hpp"
 #include "conformance/broadcast_cases.hpp"
+#include "conformance/channel_cases.hpp"
 #include "conformance/composed_cases.hpp"
 #include "conformance/identity_cases.hpp"
 #include "conformance/moving_cases.hpp"
@@ -32,6 +33,7 @@ template <class C>
 Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations) {
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
+  if constexpr (cobre::comm::ChannelProvider<C> && cobre::comm::PointToPoint<C>) channel_cases(suite);
   return suite;
 }
 

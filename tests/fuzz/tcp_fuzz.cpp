@@ -1,9 +1,14 @@
 // Everything that is read from the network, fed with whatever the fuzzer likes. The first byte chooses the parser.
 
+#include <cobre/comm/warnings.hpp>
+
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "comm/algorithms/mailroom.hpp"
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/arbiter.hpp"
 #include "comm/backends/tcp/handshake.hpp"
@@ -115,6 +120,65 @@ void header(std::span<const std::byte> bytes) {
   if (compare(expected, received) == Fit::Yes && received.bytes != expected.bytes) __builtin_trap();
 }
 
+// What a peer writes into the stream of its messages, in pieces of any length.
+class FuzzPipes {
+ public:
+  explicit FuzzPipes(std::vector<std::byte> stream) : stream_(std::move(stream)) {}
+
+  static void enter(const Where&) {}
+  static void reach(const Where&, std::size_t) {}
+  static std::size_t push(std::size_t, std::span<const std::byte>, std::span<const std::byte>) { return 0; }
+  std::size_t pull(std::size_t peer, std::byte* into, std::size_t most) {
+    if (peer != 1) return 0;
+    const std::size_t take = std::min({most, stream_.size() - begin_, 1 + begin_ % 23});
+    if (take > 0) std::memcpy(into, stream_.data() + begin_, take);
+    begin_ += take;
+    return take;
+  }
+  static void break_off(std::size_t) {}
+  static void check(const Where&, std::size_t) {}
+  template <class Look>
+  static void sleep(Look&&, std::chrono::nanoseconds) {}
+  [[nodiscard]] const algorithms::MailSettings& settings() const { return settings_; }
+
+ private:
+  std::vector<std::byte> stream_;
+  std::size_t begin_ = 0;
+  algorithms::MailSettings settings_;
+};
+
+void messages(std::span<const std::byte> bytes) {
+  using algorithms::Letter;
+  static const bool quiet = (set_warning_sink([](std::string_view) {}), true);
+  (void)quiet;
+  std::vector<std::byte> stream(bytes.begin(), bytes.end());
+  // Most letters are made believable, so that some get past the first check, and none is longer than memory.
+  std::uint64_t number = 0;
+  for (std::size_t place = 0; place + sizeof(Letter) <= stream.size();) {
+    Letter letter;
+    std::memcpy(&letter, stream.data() + place, sizeof letter);
+    letter.bytes %= 512;
+    if (letter.magic % 8 != 0) {
+      letter = {.from = 1, .realm = letter.realm, .tag = letter.tag % 4, .bytes = letter.bytes, .number = number++};
+    }
+    std::memcpy(stream.data() + place, &letter, sizeof letter);
+    place += sizeof letter + letter.bytes;
+  }
+  const std::size_t receives = 1 + stream.size() / sizeof(Letter);
+  algorithms::Mailroom<FuzzPipes> room(0, job_size, FuzzPipes(std::move(stream)));
+  for (std::size_t i = 0; i < receives; ++i) {
+    std::array<std::byte, 128> buffer{};
+    cobre::comm::detail::Transfer receive("recv",
+                                          {1, static_cast<std::int64_t>(i % 4), cobre::comm::detail::Realm::Channel},
+                                          buffer.data(), i * 37 % buffer.size(), 1 + i % 3, i % 2 == 0);
+    try {
+      room.start(receive);
+      if (room.test(receive) && receive.message_bytes > receive.bytes) __builtin_trap();
+    } catch (const CommError&) {
+    }
+  }
+}
+
 void address(std::span<const std::byte> bytes) {
   const auto parsed = parse_host_and_port({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (parsed && (parsed->host.empty() || parsed->port == 0)) __builtin_trap();
@@ -125,13 +189,14 @@ void address(std::span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  switch (data[0] % 6) {
+  switch (data[0] % 7) {
     case 0: accept(bytes); break;
     case 1: join(bytes); break;
     case 2: reply(bytes); break;
     case 3: listen(bytes); break;
     case 4: header(bytes); break;
-    default: address(bytes); break;
+    case 5: address(bytes); break;
+    default: messages(bytes); break;
   }
   return 0;
 }

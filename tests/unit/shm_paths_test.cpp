@@ -103,7 +103,7 @@ TEST(ShmPaths, OfManyRanksWithTinyRingsGiveTheSum) {
   const auto force = [](ShmConfig& c) {
     c.tuning = {.one_shot_bytes = 0, .exposed_bytes = 1 << 20, .piece_bytes = {}};
     c.single_copy = SingleCopy::Off;
-    c.segment_bytes = c.size * (std::size_t{32} << 10);
+    c.segment_bytes = c.size * (std::size_t{88} << 10);  // of which the pipes of all pairs take 54
   };
   run_threads(shm_configs(70, force), [&](const ShmBackend& comm) {
     std::vector<double> values(20);

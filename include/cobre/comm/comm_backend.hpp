@@ -77,7 +77,7 @@ class CommRegion {
 
 /// Holds any backend that was compiled in and models all that they model, with one branch a call. Where that branch
 /// matters, `visit` gives the concrete type once and the calls inside are static.
-class CommBackend : public detail::Collectives<CommBackend> {
+class CommBackend : public detail::Collectives<CommBackend>, public detail::PointToPointCalls<CommBackend> {
  public:
   template <CommData T>
   using Region = CommRegion<T>;
@@ -121,15 +121,27 @@ class CommBackend : public detail::Collectives<CommBackend> {
 
  private:
   friend class detail::Collectives<CommBackend>;
+  friend class detail::PointToPointCalls<CommBackend>;
 
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const {
     visit([&](const auto& backend) { backend.conduct(record, call); });
   }
 
+  [[nodiscard]] detail::Mailbox& mailbox() const {
+    return visit([](const auto& backend) -> detail::Mailbox& { return backend.mailbox(); });
+  }
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const {
+    return visit([](const auto& backend) { return backend.share_mailbox(); });
+  }
+
   detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
 };
 
+/// A channel of whichever backend opened it.
+using CommChannel = BasicChannel<CommBackend>;
+
+static_assert(ChannelProvider<CommBackend> && PointToPoint<CommBackend>);
 static_assert(MovingCollectives<CommBackend> && ReducingCollectives<CommBackend>);
 static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
 

@@ -6,6 +6,7 @@
 #include <cobre/comm/base/reduce_op.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +68,32 @@ class InvalidRoot : public CommError {
  private:
   std::size_t root_;
   std::size_t size_;
+};
+
+/// The other end of a message is not a rank of this communicator. Found before anything was sent.
+class InvalidPeer : public CommError {
+ public:
+  InvalidPeer(const Where& where, std::size_t peer);
+
+  [[nodiscard]] std::size_t peer() const noexcept { return peer_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::size_t peer_;
+  std::size_t size_;
+};
+
+/// A tag that this backend cannot carry. Found before anything was sent.
+class InvalidTag : public CommError {
+ public:
+  InvalidTag(const Where& where, std::int64_t tag, std::int64_t largest);
+
+  [[nodiscard]] std::int64_t tag() const noexcept { return tag_; }
+  [[nodiscard]] std::int64_t largest() const noexcept { return largest_; }
+
+ private:
+  std::int64_t tag_;
+  std::int64_t largest_;
 };
 
 /// The reduction does not exist for this type. Found before anything was sent: the communicator stays good.

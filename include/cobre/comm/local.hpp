@@ -1,6 +1,7 @@
 // The local backend: one rank. Every check of the other backends, and calls that the compiler removes.
 #pragma once
 
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 
@@ -10,7 +11,7 @@
 
 namespace cobre::comm {
 
-class LocalBackend : public detail::Collectives<LocalBackend> {
+class LocalBackend : public detail::Collectives<LocalBackend>, public detail::PointToPointCalls<LocalBackend> {
  public:
   template <CommData T>
   using Region = HeapRegion<T>;
@@ -36,6 +37,8 @@ class LocalBackend : public detail::Collectives<LocalBackend> {
 
  private:
   friend class detail::Collectives<LocalBackend>;
+  friend class detail::PointToPointCalls<LocalBackend>;
+  friend class CommBackend;
 
   void execute(const detail::OperationRecord&, const detail::BarrierCall&) const noexcept {}
   void execute(const detail::OperationRecord&, const detail::BroadcastCall&) const noexcept {}
@@ -65,10 +68,17 @@ class LocalBackend : public detail::Collectives<LocalBackend> {
   void execute(const detail::OperationRecord& record, const detail::ScanCall& call) const noexcept {
     if (!call.exclusive) execute(record, static_cast<const detail::AllreduceCall&>(call));
   }
+
+  // A rank of one has no place to keep messages to itself: they are kept by the thread, for all its local backends.
+  [[nodiscard]] detail::Mailbox& mailbox() const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
 };
+
+using LocalChannel = BasicChannel<LocalBackend>;
 
 static_assert(std::is_empty_v<LocalBackend>);
 static_assert(MovingCollectives<LocalBackend> && ReducingCollectives<LocalBackend>);
 static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
+static_assert(ChannelProvider<LocalBackend> && PointToPoint<LocalBackend>);
 
 }  // namespace cobre::comm

@@ -1,6 +1,7 @@
 // The mpi backend: the four collectives as one MPI call each, regions as MPI windows.
 #pragma once
 
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
@@ -87,7 +88,7 @@ class FerrompiRegion {
   std::size_t count_;
 };
 
-class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
+class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public detail::PointToPointCalls<FerrompiBackend> {
  public:
   template <CommData T>
   using Region = FerrompiRegion<T>;
@@ -121,6 +122,8 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
 
  private:
   friend class detail::Collectives<FerrompiBackend>;
+  friend class detail::PointToPointCalls<FerrompiBackend>;
+  friend class CommBackend;
 
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
 
@@ -128,11 +131,17 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
+  [[nodiscard]] detail::Mailbox& mailbox() const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+
   std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };
 
+using MpiChannel = BasicChannel<FerrompiBackend>;
+
+static_assert(ChannelProvider<FerrompiBackend> && PointToPoint<FerrompiBackend>);
 static_assert(MovingCollectives<FerrompiBackend> && ReducingCollectives<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);

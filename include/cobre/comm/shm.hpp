@@ -2,6 +2,7 @@
 // attach with a rank of their own.
 #pragma once
 
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 
@@ -126,7 +127,7 @@ class ShmRegion {
   std::size_t count_;
 };
 
-class ShmBackend : public detail::Collectives<ShmBackend> {
+class ShmBackend : public detail::Collectives<ShmBackend>, public detail::PointToPointCalls<ShmBackend> {
  public:
   template <CommData T>
   using Region = ShmRegion<T>;
@@ -160,6 +161,8 @@ class ShmBackend : public detail::Collectives<ShmBackend> {
 
  private:
   friend class detail::Collectives<ShmBackend>;
+  friend class detail::PointToPointCalls<ShmBackend>;
+  friend class CommBackend;
 
   explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
 
@@ -167,11 +170,17 @@ class ShmBackend : public detail::Collectives<ShmBackend> {
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
+  [[nodiscard]] detail::Mailbox& mailbox() const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+
   std::shared_ptr<shm::Endpoint> endpoint_;  // regions hold it too; null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };
 
+using ShmChannel = BasicChannel<ShmBackend>;
+
+static_assert(ChannelProvider<ShmBackend> && PointToPoint<ShmBackend>);
 static_assert(MovingCollectives<ShmBackend> && ReducingCollectives<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 

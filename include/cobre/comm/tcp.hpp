@@ -2,6 +2,7 @@
 // on one machine share its memory.
 #pragma once
 
+#include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
@@ -91,7 +92,7 @@ class TcpRegion {
 #endif
 };
 
-class TcpBackend : public detail::Collectives<TcpBackend> {
+class TcpBackend : public detail::Collectives<TcpBackend>, public detail::PointToPointCalls<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -122,6 +123,8 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
 
  private:
   friend class detail::Collectives<TcpBackend>;
+  friend class detail::PointToPointCalls<TcpBackend>;
+  friend class CommBackend;
 
   explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
 
@@ -164,12 +167,18 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
+  [[nodiscard]] detail::Mailbox& mailbox() const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+
   std::shared_ptr<tcp::Endpoint> endpoint_;  // null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
   bool leader_ = true;
 };
 
+using TcpChannel = BasicChannel<TcpBackend>;
+
+static_assert(ChannelProvider<TcpBackend> && PointToPoint<TcpBackend>);
 static_assert(MovingCollectives<TcpBackend> && ReducingCollectives<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 

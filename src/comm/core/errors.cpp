@@ -66,6 +66,17 @@ InvalidRoot::InvalidRoot(const Where& where, std::size_t root)
       root_(root),
       size_(where.size) {}
 
+InvalidPeer::InvalidPeer(const Where& where, std::size_t peer)
+    : CommError(where,
+                core::format("peer {} is not a rank of this communicator; use one from 0 to {}", peer, where.size - 1)),
+      peer_(peer),
+      size_(where.size) {}
+
+InvalidTag::InvalidTag(const Where& where, std::int64_t tag, std::int64_t largest)
+    : CommError(where, core::format("tag {} cannot be carried by this backend; use one from 0 to {}", tag, largest)),
+      tag_(tag),
+      largest_(largest) {}
+
 InvalidOperation::InvalidOperation(const Where& where, ReduceOp op, ElementType type)
     : CommError(where, core::format("{} is not defined for {}; it exists for {}. Reduce other types with a callable",
                                     to_string(op), to_string(type), where_it_exists(op))) {}

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "comm/backends/mpi/errors.hpp"
+#include "comm/backends/mpi/mail.hpp"
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
@@ -93,13 +94,15 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communic
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
   auto topology = topology_of(world);
   auto checker = checker_from_environment(world);
+  auto mail = std::make_shared<mpi::Mail>(mpi, world);
   return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
                                        .world = std::move(world),
                                        .node = std::move(node),
                                        .topology = std::move(topology),
                                        .broken = {},
                                        .scratch = {},
-                                       .checker = std::move(checker)});
+                                       .checker = std::move(checker),
+                                       .mail = std::move(mail)});
 }
 
 template <class Make>
@@ -153,6 +156,16 @@ bool FerrompiBackend::is_leader() const noexcept {
 
 const ExecutionTopology& FerrompiBackend::topology() const noexcept {
   return state_->topology;
+}
+
+detail::Mailbox& FerrompiBackend::mailbox() const {
+  if (!state_->broken.empty()) [[unlikely]]
+    throw InvalidCommunicator(state_->where("channel"), state_->broken);
+  return *state_->mail;
+}
+std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox() const {
+  (void)mailbox();
+  return state_->mail;
 }
 
 MPI_Comm FerrompiBackend::native() const noexcept {

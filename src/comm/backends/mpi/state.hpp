@@ -1,6 +1,7 @@
 // What one mpi communicator owns.
 #pragma once
 
+#include <cobre/comm/detail/mailbox.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/topology.hpp>
 #include <ferrompi/communicator.hpp>
@@ -40,6 +41,7 @@ struct MpiState {
   mutable std::string broken;  // why, once an operation failed
   mutable MpiScratch scratch;
   std::unique_ptr<mpi::CollectiveChecker> checker;  // null unless COBRE_COMM_CHECK=1
+  std::shared_ptr<detail::Mailbox> mail;            // shared with channels, which may outlive the backend
 
   [[nodiscard]] Where where(std::string_view operation) const noexcept {
     return {operation, static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())};

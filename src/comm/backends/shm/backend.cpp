@@ -60,6 +60,13 @@ bool ShmBackend::uses_single_copy() const {
   return require(endpoint_, "uses_single_copy").single_copy();
 }
 
+detail::Mailbox& ShmBackend::mailbox() const {
+  return require(endpoint_, "channel").mailbox();
+}
+std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox() const {
+  return {endpoint_, &mailbox()};
+}
+
 template <class Call>
 void ShmBackend::execute(const detail::OperationRecord& record, const Call& call) const {
   require(endpoint_, record).execute(record, call);

@@ -157,6 +157,12 @@ class Channel {
 
   [[nodiscard]] RankBlock& block_of(std::size_t rank) noexcept { return block_.rank(rank); }
 
+  /// For what is no operation of all: throws where the communicator is finished, with the reason the first time.
+  void require_no_verdict(const Where& where) {
+    if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
+      refuse(where);
+  }
+
   /// Throws where there is a verdict. Sequentially consistent: see Reading.
   void check_verdict() {
     if (block_.verdict.state.load(std::memory_order_seq_cst) != 0) [[unlikely]]
@@ -220,9 +226,11 @@ class Channel {
   void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank);
 
   // verdict.cpp
-  [[noreturn]] void refuse_to_enter();
+  [[noreturn]] void refuse_to_enter() { refuse(where()); }
+  [[noreturn]] void refuse(const Where& where);
   [[noreturn]] void disagree();
-  [[noreturn]] void conclude();
+  [[noreturn]] void conclude() { conclude(where()); }
+  [[noreturn]] void conclude(const Where& where);
   void check_for_failure(const std::atomic<Word>& word, Word value);
   void check_for_disagreement();
   [[noreturn]] void time_out(std::size_t awaited, double seconds);

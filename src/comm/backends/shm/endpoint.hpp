@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/mail.hpp"
 #include "comm/backends/shm/reach.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/ring.hpp"
@@ -37,6 +38,7 @@ class Endpoint {
   [[nodiscard]] const ExecutionTopology& topology() const noexcept { return topology_; }
   [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
   [[nodiscard]] const Channel::Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] detail::Mailbox& mailbox() noexcept { return mailroom_; }
   [[nodiscard]] bool in_child() const noexcept { return guard_.in_child(); }
 
   void barrier(const detail::OperationRecord& record);
@@ -173,6 +175,7 @@ class Endpoint {
   Channel::Settings settings_;
   core::ForkGuard guard_;
   Channel channel_;
+  Mailroom mailroom_;
   Ring small_ring_;
   Ring ring_;
   Regions regions_;

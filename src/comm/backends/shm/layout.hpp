@@ -119,6 +119,8 @@ struct Agreement {
   Word segment_bytes;
   Word buffer_bytes;  // of each rank: the small ring and the ring
   Word buffer_offset;
+  Word mail_offset;  // see mail_layout.hpp
+  Word pipe_bytes;
   Word one_shot_bytes;
   Word exposed_bytes;    // from here on what one rank gives to all is read where it lies …
   Word exchanged_bytes;  // … and what all give to all, unless other thresholds hold for it

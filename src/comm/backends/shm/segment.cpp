@@ -1,6 +1,9 @@
 #include "comm/backends/shm/segment.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "comm/backends/shm/mail_layout.hpp"
 
 #include "comm/core/format.hpp"
 
@@ -11,6 +14,8 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t smallest_buffer = small_ring_bytes + 4 * page;
 constexpr std::size_t largest_buffer = small_ring_bytes + (std::size_t{1} << 20);
 
+constexpr std::size_t mail_share = 16;  // the part of the segment that messages between two ranks get: one in so many
+
 constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
@@ -20,7 +25,10 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
 Agreement plan_segment(const ShmConfig& config, std::size_t cpus, bool asymmetric_fences) {
   const std::size_t ranks = config.size;
   Agreement plan{};
-  plan.buffer_offset = channel_offset + whole_pages(ChannelBlock::bytes(ranks));
+  plan.mail_offset = channel_offset + whole_pages(ChannelBlock::bytes(ranks));
+  plan.pipe_bytes =
+      std::bit_floor(std::clamp(config.segment_bytes / mail_share / (ranks * ranks), smallest_pipe, largest_pipe));
+  plan.buffer_offset = plan.mail_offset + whole_pages(MailArea::bytes(ranks, plan.pipe_bytes));
   const std::size_t least = plan.buffer_offset + ranks * smallest_buffer;
   if (config.segment_bytes < least) {
     throw InitializationFailed(

@@ -68,12 +68,12 @@ const Verdict* Channel::read_verdict() noexcept {
   }
 }
 
-void Channel::conclude() {
+void Channel::conclude(const Where& where) {
   const Verdict* const verdict = read_verdict();
   if (verdict == nullptr) {
     const std::size_t writer = block_.verdict.state.load(std::memory_order_acquire) / 2 - 1;
     finished_ = core::format("rank {} died", writer);
-    throw PeerFailed(where(), peers_.obituary(writer));
+    throw PeerFailed(where, peers_.obituary(writer));
   }
   if (!finished_) finished_ = explain(*verdict);
   switch (verdict->kind) {
@@ -82,30 +82,30 @@ void Channel::conclude() {
       if (verdict->pid != 0) peer.pid = verdict->pid;
       if (verdict->signal != 0) peer.signal = verdict->signal;
       if (verdict->exit_code >= 0) peer.exit_code = verdict->exit_code;
-      throw PeerFailed(where(), std::move(peer));
+      throw PeerFailed(where, std::move(peer));
     }
-    case VerdictKind::TimedOut: throw TimedOut(where(), verdict->waited_seconds, ranks_in(verdict->ranks));
+    case VerdictKind::TimedOut: throw TimedOut(where, verdict->waited_seconds, ranks_in(verdict->ranks));
     case VerdictKind::Mismatch:
-      core::throw_mismatch(where(), {.usual = verdict->other,
-                                     .usual_record = verdict->other_record,
-                                     .odd = verdict->subject,
-                                     .odd_record = verdict->subject_record,
-                                     .ranks = ranks_in(verdict->ranks)});
+      core::throw_mismatch(where, {.usual = verdict->other,
+                                   .usual_record = verdict->other_record,
+                                   .odd = verdict->subject,
+                                   .odd_record = verdict->subject_record,
+                                   .ranks = ranks_in(verdict->ranks)});
     case VerdictKind::LengthMismatch:
-      core::throw_length_mismatch(where(), {.sender = verdict->subject,
-                                            .receiver = verdict->other,
-                                            .sent = verdict->subject_record.count,
-                                            .expected = verdict->other_record.count});
+      core::throw_length_mismatch(where, {.sender = verdict->subject,
+                                          .receiver = verdict->other,
+                                          .sent = verdict->subject_record.count,
+                                          .expected = verdict->other_record.count});
     case VerdictKind::ReductionThrew:
     case VerdictKind::Interrupted:
     case VerdictKind::None: break;
   }
-  throw CollectiveFailed(where(), 0, explain(*verdict));
+  throw CollectiveFailed(where, 0, explain(*verdict));
 }
 
-void Channel::refuse_to_enter() {
-  if (finished_) throw InvalidCommunicator(where(), *finished_);
-  conclude();
+void Channel::refuse(const Where& where) {
+  if (finished_) throw InvalidCommunicator(where, *finished_);
+  conclude(where);
 }
 
 void Channel::finish(const std::string& reason) noexcept {

@@ -80,6 +80,13 @@ std::shared_ptr<shm::Endpoint> TcpBackend::shared_memory() const {
 }
 #endif
 
+detail::Mailbox& TcpBackend::mailbox() const {
+  return require(endpoint_, "channel").mailbox();
+}
+std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox() const {
+  return {endpoint_, &mailbox()};
+}
+
 template <class Call>
 void TcpBackend::execute(const detail::OperationRecord& record, const Call& call) const {
   require(endpoint_, record).execute(record, call);

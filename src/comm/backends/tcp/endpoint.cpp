@@ -5,7 +5,9 @@
 #include <set>
 
 #include "comm/algorithms/collectives.hpp"
+#include "comm/algorithms/self_mail.hpp"
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/mail.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
 #include "comm/core/format.hpp"
@@ -42,6 +44,7 @@ Endpoint::Endpoint(const TcpConfig& config)
     meet(config);
   } else {
     hosts_ = find_hosts(std::array{present(config)}, 0);
+    mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
   }
   topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job(), hosts_.placements};
   if (rank_ == 0) topology::warn_of_spanning(topology_);
@@ -68,7 +71,11 @@ void Endpoint::meet(const TcpConfig& config) {
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   const auto policy = core::wait_policy(hosts_.neighbours().size(), hosts_.cpus);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy, config.host_timeout);
+  opened_mail_.resize(size_);
   connect_links(gathering.deadline, *rendezvous);
+  mail_ = std::make_unique<Mailroom>(
+      rank_, size_,
+      MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy, config.timeout, config.warn_after}));
 #ifdef COBRE_COMM_HAS_SHM
   if (hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1)) {
     share_memory(config, gathering, 0ms);
@@ -131,6 +138,12 @@ void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous)
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);
   }
+  for (const std::size_t peer : peers) {
+    if (outcome.reached != Reached::All) break;
+    Wire::Control mail = wire_->open_mail(peer, deadline);
+    if (!mail.socket) fail(Reached::Unreachable, mail.problem);
+    opened_mail_[peer] = std::move(mail.socket);
+  }
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
     if (outcome.reached != Reached::All || patiently(attempt)) return;
     fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
@@ -160,6 +173,13 @@ Endpoint::~Endpoint() {
     ledger_.note_end();
     sentinel_->say_goodbye();
   }
+}
+
+detail::Mailbox& Endpoint::mailbox() noexcept {
+#ifdef COBRE_COMM_HAS_SHM
+  if (mail_ == nullptr) return shared_->mailbox();
+#endif
+  return *mail_;
 }
 
 bool Endpoint::leader() const noexcept {

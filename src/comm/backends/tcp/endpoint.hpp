@@ -52,6 +52,8 @@ class Endpoint {
   }
 #endif
 
+  [[nodiscard]] detail::Mailbox& mailbox() noexcept;
+
   [[noreturn]] void abort(int code) noexcept;
 
  private:
@@ -113,6 +115,8 @@ class Endpoint {
   Ledger ledger_;
   std::unique_ptr<Sentinel> sentinel_;
   std::unique_ptr<Wire> wire_;
+  std::vector<core::Descriptor> opened_mail_;  // until the mailroom takes them
+  std::unique_ptr<detail::Mailbox> mail_;      // null where all ranks are on one host and use its memory for that too
   algorithms::Tuning tuning_;
   algorithms::Scratch scratch_;
   std::vector<std::byte> packed_;

@@ -36,8 +36,8 @@ Acceptance::State Acceptance::advance(std::size_t bytes) {
 
 Acceptance::State Acceptance::finish_challenge() {
   const Challenge& challenge = session_.challenge;
-  const bool known_purpose =
-      challenge.purpose == Purpose::Join || challenge.purpose == Purpose::Control || challenge.purpose == Purpose::Data;
+  const bool known_purpose = challenge.purpose == Purpose::Join || challenge.purpose == Purpose::Control ||
+                             challenge.purpose == Purpose::Data || challenge.purpose == Purpose::Mail;
   if (challenge.magic != protocol_magic || !known_purpose || challenge.from >= largest_job) return State::Failed;
   response_.nonce = random_bytes();
   response_.proof = proof_of(key_, Side::Acceptor, challenge, response_.nonce);

@@ -25,7 +25,7 @@ namespace cobre::comm::tcp {
 inline constexpr std::uint64_t protocol_magic = 0x31303070'63746363U;  // byte order and version: "cctcp001"
 inline constexpr std::size_t largest_job = 1024;                       // ranks
 
-enum class Purpose : std::uint32_t { Join = 1, Control = 2, Data = 3 };
+enum class Purpose : std::uint32_t { Join = 1, Control = 2, Data = 3, Mail = 4 };
 
 struct Challenge {
   std::uint64_t magic = protocol_magic;

@@ -42,6 +42,7 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledge
       bell_(open_bell()),
       knock_(open_bell()),
       arrived_(settings_.size),
+      arrived_mail_(settings_.size),
       reception_(settings_.link_key, std::move(doors), places_at_the_door),
       left_(settings_.size),
       arbiter_(settings_.size) {
@@ -90,6 +91,16 @@ core::Descriptor Sentinel::await_link(std::size_t peer, Clock::time_point deadli
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, deadline, [&] { return arrived_[peer] || verdict_ || stopped_; });
   return std::move(arrived_[peer]);
+}
+
+core::Descriptor Sentinel::take_mail_link(std::size_t peer) {
+  const std::lock_guard lock(mutex_);
+  return std::move(arrived_mail_[peer]);
+}
+
+bool Sentinel::departed(std::size_t rank) const {
+  const std::lock_guard lock(mutex_);
+  return departed_.test(rank);
 }
 
 std::optional<std::size_t> Sentinel::await_children(Clock::time_point deadline) {
@@ -225,7 +236,9 @@ void Sentinel::take_requests() {
 void Sentinel::welcome(Guest guest) {
   const Challenge& challenge = guest.session.challenge;
   const std::size_t peer = challenge.from;
-  if (challenge.to != settings_.rank || peer <= settings_.rank || peer >= settings_.size) return;
+  // For operations the higher rank comes to the lower one; for messages the sender comes to the receiver.
+  const bool expected = challenge.purpose == Purpose::Mail ? peer != settings_.rank : peer > settings_.rank;
+  if (challenge.to != settings_.rank || !expected || peer >= settings_.size) return;
   hurry(guest.socket.get());
   if (challenge.purpose == Purpose::Control) watch_over(guest.socket.get(), settings_.host_timeout);
   std::size_t sent = 0;
@@ -239,17 +252,26 @@ void Sentinel::welcome(Guest guest) {
     if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
     arrived_[peer] = std::move(guest.socket);
     linked_.set(peer);
+  } else if (challenge.purpose == Purpose::Mail && !mail_linked_.test(peer)) {
+    if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
+    arrived_mail_[peer] = std::move(guest.socket);
+    mail_linked_.set(peer);
+    mail_arrivals_.fetch_add(1, std::memory_order_release);  // pairs with mail_arrivals()
   }
   close_door_behind_the_last();
   changed_.notify_all();
 }
 
-// Ranks above this one come here, each with a link and the children in the tree with a second one. After that nobody
-// has business here any more.
+// Everyone comes here with a link for messages, ranks above this one with one for operations too, and the children in
+// the tree with a third. After that nobody has business here any more.
 void Sentinel::close_door_behind_the_last() {
-  for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
-    const bool child = (rank & (rank - 1)) == settings_.rank;
-    if (!linked_.test(rank) || (child && !connected_children_.test(rank))) return;
+  for (std::size_t rank = 0; rank < settings_.size; ++rank) {
+    if (rank == settings_.rank) continue;
+    const bool above = rank > settings_.rank;
+    const bool child = above && (rank & (rank - 1)) == settings_.rank;
+    const bool done =
+        mail_linked_.test(rank) && (!above || linked_.test(rank)) && (!child || connected_children_.test(rank));
+    if (!done) return;
   }
   reception_.close();
 }
@@ -293,6 +315,10 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
       const auto farewell = read_body<Farewell>(body);
       if (farewell.rank >= settings_.size || left_[farewell.rank]) return;
       left_[farewell.rank] = farewell.left;
+      {
+        const std::lock_guard lock(mutex_);
+        departed_.set(farewell.rank);
+      }
       return forward(&link, whole);
     }
     case NoticeKind::Abort: {

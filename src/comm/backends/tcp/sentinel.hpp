@@ -53,6 +53,11 @@ class Sentinel {
   /// The socket of a link that the peer has opened, once it has; empty where that is not before the deadline, or the
   /// communicator is finished.
   [[nodiscard]] core::Descriptor await_link(std::size_t peer, Clock::time_point deadline);
+  /// How many links for messages have come in, and the one of a peer, once it has; empty otherwise.
+  [[nodiscard]] std::uint64_t mail_arrivals() const noexcept { return mail_arrivals_.load(std::memory_order_acquire); }
+  [[nodiscard]] core::Descriptor take_mail_link(std::size_t peer);
+  /// Whether that rank said goodbye. What it sent before is not waited for.
+  [[nodiscard]] bool departed(std::size_t rank) const;
   /// Whether all children in the tree are connected, at the latest at the deadline; the first that is not.
   [[nodiscard]] std::optional<std::size_t> await_children(Clock::time_point deadline);
 
@@ -126,7 +131,10 @@ class Sentinel {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Request> requests_;
-  std::vector<core::Descriptor> arrived_;  // links by rank, until they are taken
+  std::vector<core::Descriptor> arrived_;        // links by rank, until they are taken
+  std::vector<core::Descriptor> arrived_mail_;   // likewise, for messages
+  std::atomic<std::uint64_t> mail_arrivals_{0};  // pairs with the release after one was stored
+  RankBits departed_;
   RankBits connected_children_;
   std::optional<Verdict> verdict_;
   bool stopped_ = false;
@@ -137,6 +145,7 @@ class Sentinel {
   Reception reception_;
   std::list<ControlLink> links_;
   RankBits linked_;                                 // whose data links came in
+  RankBits mail_linked_;                            // and whose links for messages
   std::vector<std::optional<std::uint64_t>> left_;  // by rank: the last operation of those who said goodbye
   RankBits dead_;
   Arbiter arbiter_;

@@ -246,6 +246,10 @@ Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
   return connect_to(peer, Purpose::Control, deadline);
 }
 
+Wire::Control Wire::open_mail(std::size_t peer, std::optional<Clock::time_point> deadline) {
+  return connect_to(peer, Purpose::Mail, deadline.value_or(Clock::now() + host_timeout_));
+}
+
 std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadline) {
   Control made = connect_to(peer, Purpose::Data, deadline);
   if (!made.socket) return made.problem;

@@ -67,6 +67,8 @@ class Wire {
     std::string problem;
   };
   [[nodiscard]] Control open_control(std::size_t peer, Clock::time_point deadline);
+  /// A connection for messages between the two ranks.
+  [[nodiscard]] Control open_mail(std::size_t peer, std::optional<Clock::time_point> deadline = {});
 
  private:
   class Outgoing;

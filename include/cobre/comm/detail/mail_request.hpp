@@ -1,0 +1,137 @@
+// Messages in flight: what isend and irecv return.
+//
+// A `MailRequest` borrows the caller's buffer, which must live until it is over. A `PendingMail<R>` owns what was moved
+// into it and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the message for the
+// next one, dropping a send completes it. Messages move while some call of a channel of this communicator runs.
+#pragma once
+
+#include <cobre/comm/detail/line.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace cobre::comm {
+namespace detail {
+
+[[noreturn, gnu::cold]] void throw_channel_moved_from();
+[[noreturn, gnu::cold]] void throw_no_mail_to_get();
+
+/// What has to stay in its place while a message moves.
+struct MailInFlight {
+  explicit MailInFlight(std::shared_ptr<Mailbox> post) noexcept : mailbox(std::move(post)) {}
+  MailInFlight(const MailInFlight&) = delete;
+  MailInFlight& operator=(const MailInFlight&) = delete;
+  virtual ~MailInFlight() = default;
+
+  std::shared_ptr<Mailbox> mailbox;
+  Transfer* transfer = nullptr;  // of the derived one
+};
+
+/// A container that was moved in, or a span of what is borrowed. The transfer is declared last and so ends first.
+template <class Held>
+struct MailInFlightWith final : MailInFlight {
+  template <class Buffer, class Describe>
+  MailInFlightWith(std::shared_ptr<Mailbox> post, Buffer&& buffer, Describe&& describe)
+      : MailInFlight(std::move(post)), held(std::forward<Buffer>(buffer)), moving(describe(held)) {
+    transfer = &moving;
+  }
+  Held held;
+  Transfer moving;
+};
+
+}  // namespace detail
+
+class [[nodiscard]] MailRequest {
+ public:
+  /// Nothing in flight.
+  MailRequest() noexcept = default;
+  explicit MailRequest(std::unique_ptr<detail::MailInFlight> flight) noexcept : flight_(std::move(flight)) {}
+
+  /// Waits until the message is sent, or received. Called again, does nothing.
+  void wait(std::chrono::nanoseconds timeout = detail::as_configured) {
+    if (!over()) flight_->mailbox->finish(*flight_->transfer, timeout);
+  }
+  /// Whether it is, without waiting.
+  [[nodiscard]] bool test() { return over() || flight_->mailbox->test(*flight_->transfer); }
+
+ private:
+  [[nodiscard]] bool over() const noexcept {
+    return flight_ == nullptr || flight_->transfer->state == detail::Transfer::State::Done;
+  }
+
+  std::unique_ptr<detail::MailInFlight> flight_;
+};
+
+/// A request that owns its buffer: the container that was moved in.
+template <class R>
+class [[nodiscard]] PendingMail : public MailRequest {
+ public:
+  PendingMail(std::unique_ptr<detail::MailInFlight> flight, R& held) noexcept
+      : MailRequest(std::move(flight)), held_(&held) {}
+  PendingMail(PendingMail&& other) noexcept
+      : MailRequest(std::move(other)), held_(std::exchange(other.held_, nullptr)) {}
+  PendingMail& operator=(PendingMail&& other) noexcept {
+    MailRequest::operator=(std::move(other));
+    held_ = std::exchange(other.held_, nullptr);
+    return *this;
+  }
+  ~PendingMail() = default;
+
+  /// Waits, then hands the container back. Once.
+  [[nodiscard]] R get(std::chrono::nanoseconds timeout = detail::as_configured) {
+    if (held_ == nullptr) [[unlikely]]
+      detail::throw_no_mail_to_get();
+    wait(timeout);
+    return std::move(*std::exchange(held_, nullptr));
+  }
+
+ private:
+  R* held_;  // in flight
+};
+
+namespace detail {
+
+/// Whether an argument is a container that is given away, rather than something that lives elsewhere.
+template <class Buffer>
+inline constexpr bool given_away =
+    !std::is_lvalue_reference_v<Buffer> && !std::ranges::borrowed_range<std::remove_cvref_t<Buffer>>;
+
+template <Transfer::Direction direction, class Buffer>
+auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffer&& buffer) {
+  constexpr bool out = direction == Transfer::Direction::Out;
+  const auto elements_of = [&](auto& held) {
+    if constexpr (out) {
+      return line.outgoing("isend", held);
+    } else {
+      return line.incoming("irecv", held);
+    }
+  };
+  const auto describe = [&](auto& held) {
+    const auto elements = elements_of(held);
+    if constexpr (out) {
+      return Transfer("isend", line.envelope(), elements.data(), elements.size_bytes(), Transfer::OnDrop::Complete);
+    } else {
+      return Transfer("irecv", line.envelope(), elements.data(), elements.size_bytes(), sizeof(elements.front()), true);
+    }
+  };
+  const auto launch = [&]<class Held>(std::unique_ptr<MailInFlightWith<Held>> flight) {
+    mailbox->start(flight->moving);
+    return flight;
+  };
+  if constexpr (given_away<Buffer>) {
+    using R = std::remove_cvref_t<Buffer>;
+    auto flight = launch(std::make_unique<MailInFlightWith<R>>(mailbox, std::forward<Buffer>(buffer), describe));
+    R& held = flight->held;
+    return PendingMail<R>(std::move(flight), held);
+  } else {
+    using Elements = decltype(elements_of(buffer));
+    return MailRequest(launch(std::make_unique<MailInFlightWith<Elements>>(mailbox, elements_of(buffer), describe)));
+  }
+}
+
+}  // namespace detail
+}  // namespace cobre::comm

@@ -1,0 +1,127 @@
+#include "comm/backends/shm/mail.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/core/format.hpp"
+
+namespace cobre::comm::shm {
+namespace {
+
+// A long message is published in pieces, so that its receiver copies one out while the next is copied in.
+constexpr std::size_t pieces = 4;
+
+}  // namespace
+
+MailPipes::MailPipes(const MailArea& area, Channel& channel, const Peers& peers, const core::ForkGuard& guard,
+                     const Channel::Settings& settings)
+    : area_(area),
+      channel_(channel),
+      peers_(peers),
+      guard_(guard),
+      settings_{settings.policy, settings.timeout, settings.warn_after},
+      asymmetric_fences_(settings.asymmetric_fences),
+      capacity_(area.pipe_bytes()),
+      bell_(area.bell(channel.rank())) {
+  for (std::size_t peer = 0; peer < channel.size(); ++peer) {
+    ends_.push_back({.out = &area.pipe(channel.rank(), peer), .in = &area.pipe(peer, channel.rank())});
+  }
+}
+
+void MailPipes::enter(const Where& where) {
+  if (guard_.in_child()) [[unlikely]] {
+    throw InvalidCommunicator(where,
+                              "this process was forked from the one that is this rank; only that one may use it");
+  }
+  channel_.require_no_verdict(where);
+}
+
+// Copies into the ring, round its end where necessary; there is room.
+void MailPipes::put(Ends& ends, std::span<const std::byte> bytes) noexcept {
+  const std::size_t place = ends.written & (capacity_ - 1);
+  const std::size_t before_end = std::min(bytes.size(), capacity_ - place);
+  if (before_end > 0) std::memcpy(ends.out->ring() + place, bytes.data(), before_end);
+  if (bytes.size() > before_end) std::memcpy(ends.out->ring(), bytes.data() + before_end, bytes.size() - before_end);
+  ends.written += bytes.size();
+}
+
+std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
+                            std::span<const std::byte> second) noexcept {
+  Ends& ends = ends_[peer];
+  std::size_t pushed = 0;
+  while (!first.empty() || !second.empty()) {
+    const std::size_t wanted = std::min(first.size() + second.size(), capacity_ / pieces);
+    if (capacity_ - (ends.written - ends.seen_read) < wanted) {
+      // Acquire: pairs with the release in pull(). What lay there has been copied out before it is overwritten.
+      ends.seen_read = ends.out->read.load(std::memory_order_acquire);
+    }
+    const std::size_t room = std::min(wanted, capacity_ - (ends.written - ends.seen_read));
+    if (room == 0) break;
+    const auto from_first = first.first(std::min(room, first.size()));
+    const auto from_second = second.first(room - from_first.size());
+    put(ends, from_first);
+    put(ends, from_second);
+    first = first.subspan(from_first.size());
+    second = second.subspan(from_second.size());
+    // Release: pairs with the acquire in pull(), which then finds the bytes.
+    ends.out->written.store(ends.written, std::memory_order_release);
+    wake(peer);
+    pushed += room;
+  }
+  return pushed;
+}
+
+std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most) noexcept {
+  Ends& ends = ends_[peer];
+  if (ends.seen_written == ends.read) {
+    ends.seen_written = ends.in->written.load(std::memory_order_acquire);  // pairs with push()
+    // A peer whose memory is corrupt may claim anything: never more than the ring can hold is believed.
+    if (ends.seen_written - ends.read > capacity_) ends.seen_written = ends.read + capacity_;
+  }
+  const std::size_t count = std::min<std::size_t>(most, ends.seen_written - ends.read);
+  if (count == 0) return 0;
+  const std::size_t place = ends.read & (capacity_ - 1);
+  const std::size_t before_end = std::min(count, capacity_ - place);
+  std::memcpy(into, ends.in->ring() + place, before_end);
+  if (count > before_end) std::memcpy(into + before_end, ends.in->ring(), count - before_end);
+  ends.read += count;
+  ends.in->read.store(ends.read, std::memory_order_release);  // pairs with the acquire in push()
+  wake(peer);
+  return count;
+}
+
+void MailPipes::break_off(std::size_t peer) noexcept {
+  ends_[peer].out->broken_off.store(1, std::memory_order_release);  // pairs with check()
+  wake(peer);
+}
+
+void MailPipes::check(const Where& where, std::size_t peer) const {
+  if (ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0) {
+    throw CollectiveFailed(where, 0,
+                           core::format("rank {} gave up a message half-way, so nothing more can come from it", peer));
+  }
+  // The acquire pairs with the release in depart(): all that the peer ever sent is visible after it.
+  const bool left =
+      channel_.block_of(peer).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
+  if (left || !peers_.alive(peer)) throw PeerFailed(where, peers_.obituary(peer));
+}
+
+void MailPipes::wake(std::size_t peer) noexcept {
+  Bell& bell = area_.bell(peer);
+  if (asymmetric_fences_) [[likely]] {
+    // Dekker with the fence on the other side, as in Channel::ring_own_bell(): the sleeper counts itself, executes a
+    // heavy fence, and looks once more. Either it sees our store, or we see it counted. The compiler must not swap the
+    // two.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+      return;
+  } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
+    // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
+    // store; if the sleeper's is first, we see it.
+    return;
+  }
+  bell.rings.fetch_add(1, std::memory_order_release);  // who wakes up and sees it also sees what was stored before
+  core::wake_sleepers(bell.rings);
+}
+
+}  // namespace cobre::comm::shm

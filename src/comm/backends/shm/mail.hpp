@@ -1,0 +1,78 @@
+// The streams between this rank and each other one, through shared memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "comm/algorithms/mailroom.hpp"
+#include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/mail_layout.hpp"
+#include "comm/backends/shm/peers.hpp"
+#include "comm/core/fork_guard.hpp"
+
+namespace cobre::comm::shm {
+
+class MailPipes {
+ public:
+  MailPipes(const MailArea& area, Channel& channel, const Peers& peers, const core::ForkGuard& guard,
+            const Channel::Settings& settings);
+
+  void enter(const Where& where);
+  void reach(const Where&, std::size_t) noexcept {}  // the pipes are there from the start
+  std::size_t push(std::size_t peer, std::span<const std::byte> first, std::span<const std::byte> second) noexcept;
+  std::size_t pull(std::size_t peer, std::byte* into, std::size_t most) noexcept;
+  void break_off(std::size_t peer) noexcept;
+  void check(const Where& where, std::size_t peer) const;
+  template <class Look>
+  void sleep(Look&& look, std::chrono::nanoseconds longest);
+  [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
+
+ private:
+  /// This rank's ends of the two pipes between it and a peer, and what it knows of the other ends.
+  struct Ends {
+    MailPipe* out;
+    Word written = 0;
+    Word seen_read = 0;
+    MailPipe* in;
+    Word read = 0;
+    Word seen_written = 0;
+  };
+
+  void wake(std::size_t peer) noexcept;
+  void put(Ends& ends, std::span<const std::byte> bytes) noexcept;
+
+  MailArea area_;
+  Channel& channel_;
+  const Peers& peers_;
+  const core::ForkGuard& guard_;
+  algorithms::MailSettings settings_;
+  bool asymmetric_fences_;
+  std::size_t capacity_;
+  Bell& bell_;
+  std::vector<Ends> ends_;
+};
+
+using Mailroom = algorithms::Mailroom<MailPipes>;
+
+template <class Look>
+void MailPipes::sleep(Look&& look, std::chrono::nanoseconds longest) {
+  struct Counted {
+    explicit Counted(Bell& at) noexcept : bell(at) {
+      // Pairs with wake(); the heavy fence is the other side of its argument.
+      bell.sleepers.fetch_add(1, std::memory_order_acq_rel);
+    }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() { bell.sleepers.fetch_sub(1, std::memory_order_relaxed); }
+    Bell& bell;
+  };
+  const Counted counted(bell_);
+  if (asymmetric_fences_) core::heavy_fence();
+  const std::uint32_t rings = bell_.rings.load(std::memory_order_acquire);
+  // Looked at after the number of rings: whatever comes from here on changes that number and the kernel will not sleep.
+  if (!look()) core::sleep_on(bell_.rings, rings, longest);
+}
+
+}  // namespace cobre::comm::shm

@@ -1,0 +1,192 @@
+// Messages whose other end dies, leaves, or never listens: whoever waits learns who it was, and nothing hangs.
+
+#include <gtest/gtest.h>
+
+#include <cobre/comm.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/outcome.hpp"
+#include "support/processes.hpp"
+#ifdef COBRE_COMM_HAS_SHM
+#include "support/shm_ranks.hpp"
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+#include "support/tcp_ranks.hpp"
+#endif
+
+namespace {
+
+using cobre::comm::CommBackend;
+using test::eventually;
+using test::outcome_of;
+using namespace std::chrono_literals;
+
+using Makers = std::vector<std::function<CommBackend()>>;
+struct Backend {
+  std::string name;
+  Makers (*ranks)(std::size_t size);
+};
+void PrintTo(const Backend& backend, std::ostream* out) {
+  *out << backend.name;
+}
+
+template <class Config>
+Makers makers(const std::vector<Config>& configs) {
+  Makers ranks;
+  for (const Config& config : configs) {
+    ranks.emplace_back([config] { return cobre::comm::create_communicator(config); });
+  }
+  return ranks;
+}
+
+std::vector<Backend> backends() {
+  return {
+#ifdef COBRE_COMM_HAS_SHM
+      {"Shm", [](std::size_t size) { return makers(test::shm_configs(size)); }},
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+      {"Tcp", [](std::size_t size) { return makers(test::tcp_configs(size)); }},
+#endif
+  };
+}
+
+class ChannelFault : public testing::TestWithParam<Backend> {
+ protected:
+  using Body = std::function<std::string(const CommBackend&)>;
+  static std::vector<test::Process> start(std::size_t size, const Body& body) {
+    std::vector<test::Process> ranks;
+    for (const auto& make : GetParam().ranks(size)) {
+      ranks.emplace_back([&] {
+        const CommBackend comm = make();
+        return body(comm);
+      });
+    }
+    return ranks;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, ChannelFault, testing::ValuesIn(backends()),
+                         [](const auto& one) { return one.param.name; });
+
+struct Board {
+  std::atomic<int> ready{0};
+};
+
+constexpr std::size_t large = std::size_t{8} << 20;  // more than any pipe or socket takes at once
+
+TEST_P(ChannelFault, AReceiverLearnsThatItsPeerWasKilled) {
+  for (const auto before : {0ms, 60ms}) {  // while the others still spin, and while they sleep
+    test::Shared<Board> board;
+    auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+      if (comm.rank() == 1) {
+        eventually([&] { return board->ready == 2; });
+        std::this_thread::sleep_for(before);
+        raise(SIGKILL);
+      }
+      const auto channel = comm.channel(1, 0);
+      ++board->ready;
+      return outcome_of([&] { (void)channel.template recv<int>(); }).substr(0, 12);
+    });
+    EXPECT_EQ(ranks[0].words(), "PeerFailed 1");
+    EXPECT_EQ(ranks[2].words(), "PeerFailed 1");
+  }
+}
+
+TEST_P(ChannelFault, ASenderLearnsThatItsPeerWasKilled) {
+  test::Shared<Board> board;
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    if (comm.rank() == 1) {
+      eventually([&] { return board->ready == 1; });
+      std::this_thread::sleep_for(30ms);
+      raise(SIGKILL);
+    }
+    const std::vector<std::byte> message(large);
+    ++board->ready;
+    return outcome_of([&] { comm.send(message, 1); }).substr(0, 12);
+  });
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 1");
+}
+
+TEST_P(ChannelFault, WhatAPeerSentBeforeItLeftStillArrives) {
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    const auto channel = comm.channel(1 - comm.rank(), 5);
+    if (comm.rank() == 1) {
+      for (int i = 1; i <= 3; ++i) channel.send(i);
+      return "left";
+    }
+    std::this_thread::sleep_for(100ms);
+    int sum = 0;
+    for (int i = 0; i < 3; ++i) sum += channel.template recv<int>();
+    return std::to_string(sum) + " " + outcome_of([&] { (void)channel.template recv<int>(); });
+  });
+  EXPECT_EQ(ranks[1].words(), "left");
+  const std::string words = ranks[0].words();
+  EXPECT_EQ(words.substr(0, 14), "6 PeerFailed 1") << words;
+}
+
+TEST_P(ChannelFault, AMessageThatNobodyReadsIsReportedAndHoldsNobodyUp) {
+  const auto make = GetParam().ranks(2);
+  test::Process sender([&]() -> std::string {
+    const CommBackend comm = make[0]();
+    comm.channel(1, 77).send(std::array{1.0, 2.0});
+    comm.barrier();
+    return "sent";
+  });
+  test::Process reader([&]() -> std::string {
+    std::string warnings;
+    cobre::comm::set_warning_sink([&](std::string_view line) { warnings += line; });
+    {
+      const CommBackend comm = make[1]();
+      comm.barrier();
+    }  // the warning comes when the communicator ends
+    cobre::comm::set_warning_sink({});
+    return warnings;
+  });
+  EXPECT_EQ(sender.words(), "sent");
+  EXPECT_EQ(reader.words(),
+            "rank 1 of 2 ends without having received 1 message from rank 0 with tag 77 (16 bytes); receive every "
+            "message that is sent");
+}
+
+TEST_P(ChannelFault, ASendThatTimesOutHalfWayEndsItsDirectionAndNothingElse) {
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    const auto channel = comm.channel(1 - comm.rank(), 0);
+    if (comm.rank() == 0) {
+      const std::vector<std::byte> message(large);
+      std::string words = outcome_of([&] { channel.send(message, 50ms); });
+      words += ", " + outcome_of([&] { channel.send(1); });
+      comm.barrier();
+      return words + ", " + std::to_string(channel.template recv<int>());
+    }
+    comm.barrier();
+    channel.send(9);
+    std::vector<std::byte> room(large);
+    return outcome_of([&] { channel.recv(room); }).substr(0, 5);
+  });
+  EXPECT_EQ(ranks[0].words(), "TimedOut 1, InvalidCommunicator, 9");
+  const std::string words = ranks[1].words();
+  EXPECT_TRUE(words == "other" || words == "PeerF") << words;
+}
+
+TEST_P(ChannelFault, ACommunicatorThatFailedRefusesMessages) {
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    const auto channel = comm.channel(comm.rank() ^ 1U, 0);
+    if (comm.rank() == 2) raise(SIGKILL);
+    const std::string first = outcome_of([&] { comm.barrier(); }).substr(0, 12);
+    return first + ", " + outcome_of([&] { channel.send(1); });
+  });
+  for (const std::size_t rank : {0U, 1U}) {
+    const std::string words = ranks[rank].words();
+    EXPECT_TRUE(words == "PeerFailed 2, InvalidCommunicator" || words.starts_with("PeerFailed 2, PeerFailed 2"))
+        << words;
+  }
+}
+
+}  // namespace
