@@ -8,6 +8,7 @@
 #include "conformance/identity_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
+#include "conformance/splitting_cases.hpp"
 #include "conformance/suite.hpp"
 
 namespace conformance {
@@ -28,6 +29,7 @@ template <class C>
 Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations) {
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
+  if constexpr (cobre::comm::Splittable<C>) splitting_cases(suite);
   return suite;
 }
 

@@ -21,7 +21,6 @@ int random_operations(std::size_t ranks) {
   return yields || ranks <= std::thread::hardware_concurrency() ? 10'000 : 1000;
 }
 
-const bool joined =
-    conformance::join<MpiWorld>("Mpi", conformance::any_backend_suite(random_operations));
+const bool joined = conformance::join<MpiWorld>("Mpi", conformance::any_backend_suite(random_operations));
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -87,7 +89,7 @@ class FerrompiRegion {
   std::size_t count_;
 };
 
-class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
+class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public detail::Splitting<FerrompiBackend> {
  public:
   template <CommData T>
   using Region = FerrompiRegion<T>;
@@ -121,8 +123,11 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
 
  private:
   friend class detail::Collectives<FerrompiBackend>;
+  friend class detail::Splitting<FerrompiBackend>;
 
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
+
+  [[nodiscard]] std::optional<FerrompiBackend> make_part(const detail::Division& division) const;
 
   void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
   void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
@@ -134,6 +139,7 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend> {
   std::size_t size_ = 1;
 };
 
+static_assert(Splittable<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);
 

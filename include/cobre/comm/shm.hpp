@@ -4,6 +4,7 @@
 
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -126,7 +127,7 @@ class ShmRegion {
   std::size_t count_;
 };
 
-class ShmBackend : public detail::Collectives<ShmBackend> {
+class ShmBackend : public detail::Collectives<ShmBackend>, public detail::Splitting<ShmBackend> {
  public:
   template <CommData T>
   using Region = ShmRegion<T>;
@@ -160,8 +161,11 @@ class ShmBackend : public detail::Collectives<ShmBackend> {
 
  private:
   friend class detail::Collectives<ShmBackend>;
+  friend class detail::Splitting<ShmBackend>;
 
   explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
+
+  [[nodiscard]] std::optional<ShmBackend> make_part(const detail::Division& division) const;
 
   void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
   void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
@@ -173,6 +177,7 @@ class ShmBackend : public detail::Collectives<ShmBackend> {
   std::size_t size_ = 1;
 };
 
+static_assert(Splittable<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 
 }  // namespace cobre::comm

@@ -6,6 +6,7 @@
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
 #endif
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -86,7 +88,7 @@ class TcpRegion {
 #endif
 };
 
-class TcpBackend : public detail::Collectives<TcpBackend> {
+class TcpBackend : public detail::Collectives<TcpBackend>, public detail::Splitting<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -117,6 +119,7 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
 
  private:
   friend class detail::Collectives<TcpBackend>;
+  friend class detail::Splitting<TcpBackend>;
 
   explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
 
@@ -155,6 +158,8 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   [[nodiscard]] std::shared_ptr<shm::Endpoint> shared_memory() const;
 #endif
 
+  [[nodiscard]] std::optional<TcpBackend> make_part(const detail::Division& division) const;
+
   void execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const;
   void execute(const detail::OperationRecord& record, const detail::BroadcastCall& call) const;
   void execute(const detail::OperationRecord& record, const detail::AllreduceCall& call) const;
@@ -166,6 +171,7 @@ class TcpBackend : public detail::Collectives<TcpBackend> {
   bool leader_ = true;
 };
 
+static_assert(Splittable<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm

@@ -37,7 +37,10 @@ std::string describe(const detail::OperationRecord& record) {
     case Operation::CreateRegion:
       return fmt::format("create_shared_region of {} elements of {} bytes", record.count, record.element_size);
     case Operation::Barrier:
-    case Operation::Fence: break;
+    case Operation::Fence:
+    case Operation::Split:
+    case Operation::Duplicate:
+    case Operation::Node: break;
   }
   return to_string(record.operation);
 }

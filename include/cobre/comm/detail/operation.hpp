@@ -15,10 +15,23 @@ enum class Reproducible : std::uint8_t { Default, Yes };
 
 namespace detail {
 
-enum class Operation : std::uint8_t { Barrier, Broadcast, Allreduce, Allgatherv, CreateRegion, Fence };
+enum class Operation : std::uint8_t {
+  Barrier,
+  Broadcast,
+  Allreduce,
+  Allgatherv,
+  CreateRegion,
+  Fence,
+  Split,
+  Duplicate,
+  Node,
+};
+inline constexpr Operation last_operation = Operation::Node;
 
 [[nodiscard]] constexpr const char* to_string(Operation operation) noexcept {
-  constexpr std::array names{"barrier", "broadcast", "allreduce", "allgatherv", "create_shared_region", "fence"};
+  constexpr std::array names{"barrier", "broadcast", "allreduce", "allgatherv", "create_shared_region",
+                             "fence",   "split",     "duplicate", "node"};
+  static_assert(names.size() == static_cast<std::size_t>(last_operation) + 1);
   return names[static_cast<std::size_t>(operation)];
 }
 

@@ -60,6 +60,12 @@ bool ShmBackend::uses_single_copy() const {
   return require(endpoint_, "uses_single_copy").single_copy();
 }
 
+std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division) const {
+  auto part = endpoint_->split(division);
+  if (part == nullptr) return std::nullopt;
+  return ShmBackend(std::move(part));
+}
+
 void ShmBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall&) const {
   require(endpoint_, record).barrier(record);
 }

@@ -81,6 +81,12 @@ std::shared_ptr<shm::Endpoint> TcpBackend::shared_memory() const {
 }
 #endif
 
+std::optional<TcpBackend> TcpBackend::make_part(const detail::Division& division) const {
+  auto part = tcp::Endpoint::split(endpoint_, division);
+  if (part == nullptr) return std::nullopt;
+  return TcpBackend(std::move(part));
+}
+
 void TcpBackend::execute(const detail::OperationRecord& record, const detail::BarrierCall& call) const {
   require(endpoint_, record).execute(record, call);
 }

@@ -21,7 +21,7 @@ std::optional<std::size_t> body_bytes(const NoticeHead& head) noexcept {
 bool is_sensible(const detail::OperationRecord& record) noexcept {
   const bool reduction = record.reduction < reduce_op_count || record.reduction == detail::no_reduction ||
                          record.reduction == detail::callable_reduction;
-  return record.operation <= detail::Operation::Fence && reduction &&
+  return record.operation <= detail::last_operation && reduction &&
          static_cast<std::size_t>(record.type) < element_type_count;
 }
 
