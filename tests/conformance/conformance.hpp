@@ -11,6 +11,7 @@
 #include "conformance/reducing_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
+#include "conformance/splitting_cases.hpp"
 #include "conformance/suite.hpp"
 
 namespace conformance {
@@ -34,6 +35,7 @@ Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
   if constexpr (cobre::comm::ChannelProvider<C> && cobre::comm::PointToPoint<C>) channel_cases(suite);
+  if constexpr (cobre::comm::Splittable<C>) splitting_cases(suite);
   return suite;
 }
 

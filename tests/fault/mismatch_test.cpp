@@ -53,6 +53,13 @@ TEST_P(Mismatch, OfTheOperation) {
   expect_mismatch(4, 0, broadcast(10, 0), barrier, "operation 0");
 }
 
+TEST_P(Mismatch, OfTheWayToMakeACommunicator) {
+  const Call split = [](const CommBackend& comm) { (void)comm.split(0); };
+  const Call duplicate = [](const CommBackend& comm) { (void)comm.duplicate(); };
+  expect_mismatch(3, 2, split, duplicate, "operation 2");
+  expect_mismatch(3, 1, duplicate, barrier, "operation 1");
+}
+
 TEST_P(Mismatch, OfTheReduction) {
   expect_mismatch(3, 2, allreduce<double>(1), allreduce<double>(1, ReduceOp::Max), "op 2");
   expect_mismatch(3, 0, allreduce<double>(100'000), allreduce<double>(100'000, ReduceOp::Max), "op 0");

@@ -250,4 +250,47 @@ TEST(ShmDeath, OfRankZeroDuringStartUpIsPeerFailedToo) {
   EXPECT_EQ(ranks[1].words(), "PeerFailed 0");
 }
 
+// Parts watch the processes of their own ranks, and those alone.
+TEST(ShmDeath, BreaksThePartsOfTheDeadAndNoOthers) {
+  test::Shared<Board> board;
+  constexpr std::size_t size = 4;
+  auto ranks = start_ranks(shm_configs(size), [&](const ShmBackend& comm) -> std::string {
+    const auto part = comm.split(comm.rank() < 2 ? 0 : 1, -static_cast<int>(comm.rank()));
+    part->barrier();
+    if (comm.rank() == 1) {  // rank 0 of its part
+      eventually([&] { return board->ready == static_cast<int>(size) - 1; });
+      raise(SIGKILL);
+    }
+    ++board->ready;
+    const std::string first = outcome_of([&] { part->barrier(); });
+    const std::string second = outcome_of([&] { part->barrier(); });
+    return first + "; " + second + "; " + outcome_of([&] { comm.barrier(); });
+  });
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 0 signal 9; InvalidCommunicator; PeerFailed 1 signal 9");
+  EXPECT_EQ(ranks[2].words(), "fine; fine; PeerFailed 1 signal 9");
+  EXPECT_EQ(ranks[3].words(), "fine; fine; PeerFailed 1 signal 9");
+}
+
+TEST(ShmDeath, DuringASplitIsPeerFailedOnEveryOtherRank) {
+  auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
+    comm.barrier();
+    if (comm.rank() == 2) raise(SIGKILL);
+    return outcome_of([&] { (void)comm.split(0); });
+  });
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 2 signal 9");
+  EXPECT_EQ(ranks[1].words(), "PeerFailed 2 signal 9");
+}
+
+TEST(ShmDeath, ByAbortOfAPartEndsTheRanksOutsideOfItToo) {
+  auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
+    const auto part = comm.split(comm.rank() == 0 ? 0 : 1);
+    comm.barrier();
+    if (comm.rank() == 0) part->abort(7);
+    eventually([] { return false; });
+    return "still here";
+  });
+  for (auto& rank : ranks) EXPECT_NE(rank.words(), "still here");
+  EXPECT_EQ(WEXITSTATUS(ranks[0].await_end()), 7);
+}
+
 }  // namespace

@@ -258,4 +258,39 @@ TEST(TcpFork, DoesNotKeepADeadRankAliveForItsPeers) {
   EXPECT_EQ(kill(orphan->pid, SIGKILL), 0);  // it was there all the time
 }
 
+// Parts have a watch of their own.
+TEST(TcpDeath, BreaksThePartsOfTheDeadAndNoOthers) {
+  test::Shared<Board> board;
+  constexpr std::size_t size = 4;
+  for (const bool shared_memory : {false, true}) {
+    board->ready = 0;
+    const auto configs = tcp_configs(size, [&](auto& config) { config.shared_memory = shared_memory; });
+    auto ranks = start_ranks(configs, [&](const TcpBackend& comm) -> std::string {
+      const auto part = comm.split(comm.rank() < 2 ? 0 : 1, -static_cast<int>(comm.rank()));
+      part->barrier();
+      if (comm.rank() == 1) {  // rank 0 of its part
+        eventually([&] { return board->ready == static_cast<int>(size) - 1; });
+        raise(SIGKILL);
+      }
+      ++board->ready;
+      const std::string first = outcome_of([&] { part->barrier(); });
+      const std::string second = outcome_of([&] { part->barrier(); });
+      return first + "; " + second + "; " + outcome_of([&] { comm.barrier(); });
+    });
+    const std::string signal = shared_memory ? " signal 9" : "";
+    EXPECT_EQ(ranks[0].words(), "PeerFailed 0" + signal + "; InvalidCommunicator; PeerFailed 1" + signal);
+    for (const std::size_t rank : {2U, 3U}) EXPECT_EQ(ranks[rank].words(), "fine; fine; PeerFailed 1" + signal);
+  }
+}
+
+TEST(TcpDeath, DuringASplitIsPeerFailedOnEveryOtherRank) {
+  auto ranks = start_ranks(tcp_configs(3), [&](const TcpBackend& comm) -> std::string {
+    comm.barrier();
+    if (comm.rank() == 2) raise(SIGKILL);
+    return outcome_of([&] { (void)comm.split(0); });
+  });
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 2");
+  EXPECT_EQ(ranks[1].words(), "PeerFailed 2");
+}
+
 }  // namespace

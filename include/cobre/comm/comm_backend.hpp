@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -117,6 +118,22 @@ class CommBackend : public detail::Collectives<CommBackend>, public detail::Poin
   [[nodiscard]] const ExecutionTopology& topology() const {
     return visit([](const auto& backend) -> const ExecutionTopology& { return backend.topology(); });
   }
+
+  /// Collective: see detail::Splitting. A part of a backend is of the same kind.
+  [[nodiscard]] std::optional<CommBackend> split(int color, int key = 0) const {
+    return visit([&](const auto& backend) -> std::optional<CommBackend> {
+      auto part = backend.split(color, key);
+      if (!part) return std::nullopt;
+      return CommBackend(std::move(*part));
+    });
+  }
+  [[nodiscard]] CommBackend duplicate() const {
+    return visit([](const auto& backend) { return CommBackend(backend.duplicate()); });
+  }
+  [[nodiscard]] CommBackend node() const {
+    return visit([](const auto& backend) { return CommBackend(backend.node()); });
+  }
+
   [[nodiscard]] BackendKind kind() const { return topology().backend; }
 
  private:
@@ -143,6 +160,7 @@ using CommChannel = BasicChannel<CommBackend>;
 
 static_assert(ChannelProvider<CommBackend> && PointToPoint<CommBackend>);
 static_assert(MovingCollectives<CommBackend> && ReducingCollectives<CommBackend>);
+static_assert(Splittable<CommBackend>);
 static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
 
 }  // namespace cobre::comm

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -127,6 +128,15 @@ concept SharedMemoryProvider = detail::ProvidesRegionsOf<C, double> && detail::P
     detail::ProvidesRegionsOf<C, detail::StructArchetype> && requires(const C& comm) {
   { comm.split_local() } -> std::same_as<std::unique_ptr<LocalCommunicator>>;
   { comm.is_leader() } -> std::same_as<bool>;
+};
+
+/// The ranks can form smaller communicators, each of which can do all that this one can.
+template <class C>
+concept Splittable = Communicator<C> && requires(const C& comm, int color, int key) {
+  { comm.split(color) } -> std::same_as<std::optional<C>>;
+  { comm.split(color, key) } -> std::same_as<std::optional<C>>;
+  { comm.duplicate() } -> std::same_as<C>;
+  { comm.node() } -> std::same_as<C>;
 };
 
 /// The backend knows which rank runs where.

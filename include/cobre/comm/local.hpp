@@ -4,10 +4,12 @@
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace cobre::comm {
 
@@ -34,6 +36,14 @@ class LocalBackend : public detail::Collectives<LocalBackend>, public detail::Po
   [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
   [[nodiscard]] static constexpr bool is_leader() noexcept { return true; }
   [[nodiscard]] const ExecutionTopology& topology() const;
+
+  /// This rank once more; nothing for a negative colour.
+  [[nodiscard]] std::optional<LocalBackend> split(int color, int /*key*/ = 0) const {
+    if (color < 0) return std::nullopt;
+    return LocalBackend();
+  }
+  [[nodiscard]] LocalBackend duplicate() const { return {}; }
+  [[nodiscard]] LocalBackend node() const { return {}; }
 
  private:
   friend class detail::Collectives<LocalBackend>;
@@ -78,6 +88,7 @@ using LocalChannel = BasicChannel<LocalBackend>;
 
 static_assert(std::is_empty_v<LocalBackend>);
 static_assert(MovingCollectives<LocalBackend> && ReducingCollectives<LocalBackend>);
+static_assert(Splittable<LocalBackend>);
 static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
 static_assert(ChannelProvider<LocalBackend> && PointToPoint<LocalBackend>);
 

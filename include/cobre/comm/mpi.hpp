@@ -5,11 +5,13 @@
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -88,7 +90,9 @@ class FerrompiRegion {
   std::size_t count_;
 };
 
-class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public detail::PointToPointCalls<FerrompiBackend> {
+class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
+                        public detail::PointToPointCalls<FerrompiBackend>,
+                        public detail::Splitting<FerrompiBackend> {
  public:
   template <CommData T>
   using Region = FerrompiRegion<T>;
@@ -123,9 +127,12 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public deta
  private:
   friend class detail::Collectives<FerrompiBackend>;
   friend class detail::PointToPointCalls<FerrompiBackend>;
+  friend class detail::Splitting<FerrompiBackend>;
   friend class CommBackend;
 
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
+
+  [[nodiscard]] std::optional<FerrompiBackend> make_part(const detail::Division& division) const;
 
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>
@@ -143,6 +150,7 @@ using MpiChannel = BasicChannel<FerrompiBackend>;
 
 static_assert(ChannelProvider<FerrompiBackend> && PointToPoint<FerrompiBackend>);
 static_assert(MovingCollectives<FerrompiBackend> && ReducingCollectives<FerrompiBackend>);
+static_assert(Splittable<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);
 

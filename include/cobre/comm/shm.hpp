@@ -5,6 +5,7 @@
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -127,7 +128,9 @@ class ShmRegion {
   std::size_t count_;
 };
 
-class ShmBackend : public detail::Collectives<ShmBackend>, public detail::PointToPointCalls<ShmBackend> {
+class ShmBackend : public detail::Collectives<ShmBackend>,
+                   public detail::PointToPointCalls<ShmBackend>,
+                   public detail::Splitting<ShmBackend> {
  public:
   template <CommData T>
   using Region = ShmRegion<T>;
@@ -162,9 +165,12 @@ class ShmBackend : public detail::Collectives<ShmBackend>, public detail::PointT
  private:
   friend class detail::Collectives<ShmBackend>;
   friend class detail::PointToPointCalls<ShmBackend>;
+  friend class detail::Splitting<ShmBackend>;
   friend class CommBackend;
 
   explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
+
+  [[nodiscard]] std::optional<ShmBackend> make_part(const detail::Division& division) const;
 
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>
@@ -182,6 +188,7 @@ using ShmChannel = BasicChannel<ShmBackend>;
 
 static_assert(ChannelProvider<ShmBackend> && PointToPoint<ShmBackend>);
 static_assert(MovingCollectives<ShmBackend> && ReducingCollectives<ShmBackend>);
+static_assert(Splittable<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 
 }  // namespace cobre::comm

@@ -7,6 +7,7 @@
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/splitting.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
 #endif
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -92,7 +94,9 @@ class TcpRegion {
 #endif
 };
 
-class TcpBackend : public detail::Collectives<TcpBackend>, public detail::PointToPointCalls<TcpBackend> {
+class TcpBackend : public detail::Collectives<TcpBackend>,
+                   public detail::PointToPointCalls<TcpBackend>,
+                   public detail::Splitting<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -125,6 +129,7 @@ class TcpBackend : public detail::Collectives<TcpBackend>, public detail::PointT
   friend class detail::Collectives<TcpBackend>;
   friend class detail::PointToPointCalls<TcpBackend>;
   friend class CommBackend;
+  friend class detail::Splitting<TcpBackend>;
 
   explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
 
@@ -163,6 +168,8 @@ class TcpBackend : public detail::Collectives<TcpBackend>, public detail::PointT
   [[nodiscard]] std::shared_ptr<shm::Endpoint> shared_memory() const;
 #endif
 
+  [[nodiscard]] std::optional<TcpBackend> make_part(const detail::Division& division) const;
+
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
@@ -180,6 +187,7 @@ using TcpChannel = BasicChannel<TcpBackend>;
 
 static_assert(ChannelProvider<TcpBackend> && PointToPoint<TcpBackend>);
 static_assert(MovingCollectives<TcpBackend> && ReducingCollectives<TcpBackend>);
+static_assert(Splittable<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm

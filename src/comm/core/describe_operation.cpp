@@ -52,7 +52,10 @@ std::string describe(const detail::OperationRecord& record) {
     case ReduceScatterBlock: return core::format("{} of {} with {}", name, elements_of(record), reduction_of(record));
     case CreateRegion: return core::format("{} of {} elements of {} bytes", name, record.count, record.element_size);
     case Barrier:
-    case Fence: break;
+    case Fence:
+    case Split:
+    case Duplicate:
+    case Node: break;
   }
   return name;
 }

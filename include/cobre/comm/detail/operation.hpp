@@ -33,8 +33,11 @@ enum class Operation : std::uint8_t {
   Scan,
   Exscan,
   ReduceScatterBlock,
+  Split,
+  Duplicate,
+  Node,
 };
-inline constexpr Operation last_operation = Operation::ReduceScatterBlock;
+inline constexpr Operation last_operation = Operation::Node;
 
 [[nodiscard]] constexpr const char* to_string(Operation operation) noexcept {
   constexpr std::array names{"barrier",
@@ -53,7 +56,10 @@ inline constexpr Operation last_operation = Operation::ReduceScatterBlock;
                              "reduce",
                              "scan",
                              "exscan",
-                             "reduce_scatter_block"};
+                             "reduce_scatter_block",
+                             "split",
+                             "duplicate",
+                             "node"};
   static_assert(names.size() == static_cast<std::size_t>(last_operation) + 1);
   return names[static_cast<std::size_t>(operation)];
 }

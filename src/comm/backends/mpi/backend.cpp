@@ -1,4 +1,5 @@
 #include <cobre/comm/mpi.hpp>
+#include <ferrompi/constants.hpp>
 #include <ferrompi/topology.hpp>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/topology/part.hpp"
 #include "comm/topology/placement.hpp"
 
 namespace cobre::comm {
@@ -89,10 +91,9 @@ std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi:
   return std::make_unique<mpi::CollectiveChecker>(world, timeout);
 }
 
-StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
-  auto world = comm.duplicate();
+// Collective over `world`, which becomes the state's own.
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology) {
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
-  auto topology = topology_of(world);
   auto checker = checker_from_environment(world);
   auto mail = std::make_shared<mpi::Mail>(mpi, world);
   return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
@@ -103,6 +104,12 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communic
                                        .scratch = {},
                                        .checker = std::move(checker),
                                        .mail = std::move(mail)});
+}
+
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
+  auto world = comm.duplicate();
+  auto topology = topology_of(world);
+  return make_state(std::move(mpi), std::move(world), std::move(topology));
 }
 
 template <class Make>
@@ -147,6 +154,19 @@ std::unique_ptr<LocalCommunicator> FerrompiBackend::split_local() const {
     return std::make_unique<NodeRanks>(state_->mpi, state_->node->duplicate());
   } catch (const ferrompi::Error& error) {
     mpi::throw_counterpart({state_->where("split_local")}, error);
+  }
+}
+
+std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division& division) const {
+  try {
+    auto world = state_->world.split(division.part ? static_cast<int>(*division.part) : ferrompi::undefined,
+                                     static_cast<int>(division.rank));
+    if (!world) return std::nullopt;
+    return FerrompiBackend(
+        make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members())));
+  } catch (const ferrompi::Error& error) {
+    state_->broken = error.what();
+    mpi::throw_counterpart({division.where}, error);
   }
 }
 

@@ -60,6 +60,12 @@ bool ShmBackend::uses_single_copy() const {
   return require(endpoint_, "uses_single_copy").single_copy();
 }
 
+std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division) const {
+  auto part = endpoint_->split(division);
+  if (part == nullptr) return std::nullopt;
+  return ShmBackend(std::move(part));
+}
+
 detail::Mailbox& ShmBackend::mailbox() const {
   return require(endpoint_, "channel").mailbox();
 }

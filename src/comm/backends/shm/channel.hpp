@@ -185,6 +185,10 @@ class Channel {
   [[noreturn]] void throw_unreachable(std::size_t rank, int error);
 
   void set_timeout(std::chrono::milliseconds timeout) noexcept { settings_.timeout = timeout; }
+  void set_patience(std::chrono::milliseconds timeout, std::chrono::milliseconds warn_after) noexcept {
+    settings_.timeout = timeout;
+    settings_.warn_after = warn_after;
+  }
 
   /// Says goodbye: no later operation will see this rank.
   void depart() noexcept;

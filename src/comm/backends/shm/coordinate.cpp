@@ -243,9 +243,7 @@ class Coordinator {
       Reply reply;
       reply.kind = ReplyKind::NoMemory;
       reply.bytes = agreement.segment_bytes;
-      const std::string_view words = error.what();
-      const auto reason = words.find("could not be had: ");
-      reply.say(reason == std::string_view::npos ? words : words.substr(reason + 18));
+      reply.say(reason_in(error));
       tell_members(reply);
       throw;
     }

@@ -38,14 +38,17 @@ Channel::Settings settings_for(const ShmConfig& config, const Agreement& agreeme
 
 }  // namespace
 
-Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
-    : rank_(config.rank),
+Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole)
+    : config_(config),
+      rank_(config.rank),
       size_(config.size),
       segment_(std::move(gathering.segment)),
       peers_(std::move(gathering.peers)),
+      job_(whole != nullptr ? whole->job_ : std::make_shared<const Peers>(peers_)),
       links_(std::move(gathering.links)),
       agreement_(*reinterpret_cast<const Agreement*>(segment_.data())),
-      settings_(settings_for(config, agreement_)),
+      // The ranks that a part leaves out need cores all the same.
+      settings_(whole != nullptr ? whole->settings_ : settings_for(config, agreement_)),
       channel_(channel_in(segment_), rank_, size_, peers_, settings_),
       mailroom_(rank_, size_,
                 MailPipes({segment_.data() + agreement_.mail_offset, size_, agreement_.pipe_bytes}, channel_, peers_,
@@ -53,14 +56,17 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
       small_ring_(buffer_of(rank_), small_ring_bytes),
       ring_(ring_of(rank_), agreement_.buffer_bytes - small_ring_bytes),
       reach_(channel_, peers_, regions_),
-      topology_{BackendKind::Shm, size_, {HostInfo{topology::host_name(), {}}}, std::nullopt, topology::slurm_job()},
       sources_(size_),
       exposures_(size_),
       scratch_(std::make_unique<Scratch>(size_ - 1, agreement_.piece_bytes)) {
-  for (std::size_t rank = 0; rank < size_; ++rank) topology_.hosts.front().ranks.push_back(rank);
   segment_.keep_from_children();
   // The pages are there; this spares the first operations the faults of mapping them.
   (void)madvise(segment_.data(), segment_.bytes(), MADV_POPULATE_WRITE);
+}
+
+Endpoint::Endpoint(const ShmConfig& config, Gathering gathering) : Endpoint(config, std::move(gathering), nullptr) {
+  topology_ = {BackendKind::Shm, size_, {HostInfo{topology::host_name(), {}}}, std::nullopt, topology::slurm_job()};
+  for (std::size_t rank = 0; rank < size_; ++rank) topology_.hosts.front().ranks.push_back(rank);
   if (config.widen_ptrace) (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   // Between being welcomed and being here a rank may still fail: nobody waits for it longer than for its coming.
   channel_.set_timeout(config.connect_timeout);
@@ -181,16 +187,16 @@ void Endpoint::abort(int code) noexcept {
   if (!guard_.in_child()) {
     channel_.finish("this rank aborted the job");
     // A process may want to tidy up; one that does not end by itself is ended.
-    peers_.signal_all(SIGTERM);
+    job_->signal_all(SIGTERM);
     const auto everyone_gone = [&] {
-      const RankSet dead = peers_.dead();
-      for (std::size_t rank = 0; rank < size_; ++rank) {
-        if (!peers_[rank].same_process && !dead.test(rank)) return false;
+      const RankSet dead = job_->dead();
+      for (std::size_t rank = 0; rank < job_->size(); ++rank) {
+        if (!(*job_)[rank].same_process && !dead.test(rank)) return false;
       }
       return true;
     };
     for (int waited = 0; waited < 200 && !everyone_gone(); ++waited) (void)poll(nullptr, 0, 1);
-    peers_.signal_all(SIGKILL);
+    job_->signal_all(SIGKILL);
   }
   // Not exit(): destructors of static objects must not run in the middle of whatever the caller was doing.
   std::_Exit(code);

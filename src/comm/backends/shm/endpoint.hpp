@@ -28,6 +28,8 @@ class Delivery;
 class Endpoint {
  public:
   Endpoint(const ShmConfig& config, Gathering gathering);
+  /// The endpoint of one part; `split` has handed round what it stands on.
+  Endpoint(const Endpoint& whole, const detail::Division& division, Gathering gathering);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint();
@@ -67,11 +69,23 @@ class Endpoint {
                                         const RegionOptions& options);
   void drop_region(std::uint32_t serial) noexcept { regions_.remove(serial); }
 
+  /// Collective: a group of its own for every part; null where this rank is of none. AllocationFailed on every rank
+  /// where one of them cannot be had.
+  [[nodiscard]] std::shared_ptr<Endpoint> split(const detail::Division& division);
+  /// How long an operation may wait, and from when on it says for whom.
+  void set_patience(std::chrono::milliseconds timeout, std::chrono::milliseconds warn_after) noexcept {
+    settings_.timeout = timeout;
+    settings_.warn_after = warn_after;
+    channel_.set_patience(timeout, warn_after);
+  }
+
   /// From any thread: everyone in this group shall stop waiting.
   void interrupt() noexcept { channel_.interrupt(); }
   [[noreturn]] void abort(int code) noexcept;
 
  private:
+  Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole);
+
   /// Runs one operation. Whatever escapes from `body` ends the communicator, because others may rely on what it left
   /// undone.
   template <class Body>
@@ -166,10 +180,12 @@ class Endpoint {
   void broadcast_as_root(const detail::BroadcastCall& call);
   void broadcast_as_reader(const detail::BroadcastCall& call);
 
+  ShmConfig config_;
   std::size_t rank_;
   std::size_t size_;
   Mapping segment_;
   Peers peers_;
+  std::shared_ptr<const Peers> job_;  // the ranks of the group from which all others were split
   std::vector<core::Descriptor> links_;
   Agreement agreement_;
   Channel::Settings settings_;

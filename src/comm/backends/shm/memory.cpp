@@ -52,6 +52,13 @@ core::Descriptor create_memory(const Where& where, std::size_t bytes, const Regi
   return memory;
 }
 
+std::string reason_in(const AllocationFailed& error) {
+  const std::string words = error.what();
+  constexpr std::string_view before = "could not be had: ";
+  const auto begin = words.find(before);
+  return begin == std::string::npos ? words : words.substr(begin + before.size());
+}
+
 // Who has which file mapped already. Never destroyed: a static communicator may let go of its pages after main().
 class Mapping::Registry {
  public:

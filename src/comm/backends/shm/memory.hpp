@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "comm/core/descriptor.hpp"
 
@@ -14,6 +15,9 @@ namespace cobre::comm::shm {
 /// A memory file of exactly these bytes, all of them there and zero, that can neither shrink nor grow: reading or
 /// writing a mapping of it never faults. Throws AllocationFailed where the machine or the container cannot hold it.
 [[nodiscard]] core::Descriptor create_memory(const Where& where, std::size_t bytes, const RegionOptions& options = {});
+
+/// What an AllocationFailed says behind its numbers, so that every rank can say the same.
+[[nodiscard]] std::string reason_in(const AllocationFailed& error);
 
 enum class Access { Read, ReadWrite };
 

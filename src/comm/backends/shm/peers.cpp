@@ -87,22 +87,39 @@ core::Descriptor open_this_process() {
 }
 
 Peers::Peers(std::vector<core::Descriptor> processes, std::vector<std::size_t> process_of)
-    : processes_(std::move(processes)), process_of_(std::move(process_of)) {
+    : process_of_(std::move(process_of)) {
+  for (auto& process : processes) processes_.push_back(std::make_shared<const core::Descriptor>(std::move(process)));
   for (const std::size_t process : process_of_) {
     Peer peer{.pid = getpid(), .same_process = true};
     if (process != this_one) {
       // A descriptor says which process it is in the reader's own namespace; 0 or -1 where it is not visible there.
-      const auto pid = read_field(core::format("/proc/self/fdinfo/{}", processes_[process].get()), "Pid:");
+      const auto pid = read_field(core::format("/proc/self/fdinfo/{}", processes_[process]->get()), "Pid:");
       peer = {.pid = static_cast<pid_t>(std::max(0L, pid.value_or(0))), .same_process = false};
     }
     peers_.push_back(peer);
   }
 }
 
+Peers Peers::part(std::span<const std::size_t> members) const {
+  Peers part;
+  for (const std::size_t member : members) {
+    part.peers_.push_back(peers_[member]);
+    if (process_of_[member] == this_one) {
+      part.process_of_.push_back(this_one);
+      continue;
+    }
+    const auto& process = processes_[process_of_[member]];
+    const auto place = std::ranges::find(part.processes_, process);
+    part.process_of_.push_back(static_cast<std::size_t>(place - part.processes_.begin()));
+    if (place == part.processes_.end()) part.processes_.push_back(process);
+  }
+  return part;
+}
+
 RankSet Peers::dead() const noexcept {
   std::array<pollfd, largest_group> entries{};
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    entries[i] = {.fd = processes_[i].get(), .events = POLLIN, .revents = 0};
+    entries[i] = {.fd = processes_[i]->get(), .events = POLLIN, .revents = 0};
   }
   RankSet ranks;
   if (processes_.empty() || poll(entries.data(), processes_.size(), 0) <= 0) return ranks;
@@ -113,14 +130,14 @@ RankSet Peers::dead() const noexcept {
 }
 
 bool Peers::alive(std::size_t rank) const noexcept {
-  return peers_[rank].same_process || !ended(processes_[process_of_[rank]].get());
+  return peers_[rank].same_process || !ended(processes_[process_of_[rank]]->get());
 }
 
 FailedPeer Peers::obituary(std::size_t rank) const {
   FailedPeer failed{.rank = rank, .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
   if (peers_[rank].pid != 0) failed.pid = peers_[rank].pid;
   if (peers_[rank].same_process || alive(rank)) return failed;
-  const int process = processes_[process_of_[rank]].get();
+  const int process = processes_[process_of_[rank]]->get();
   auto status = status_kept_by_kernel(process);
   if (!status) status = status_of_zombie(peers_[rank].pid);
   if (!status) status = status_kept_by_kernel(process);  // its parent came between the two
@@ -132,7 +149,7 @@ FailedPeer Peers::obituary(std::size_t rank) const {
 }
 
 void Peers::signal_all(int signal) const noexcept {
-  for (const auto& process : processes_) (void)syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+  for (const auto& process : processes_) (void)syscall(SYS_pidfd_send_signal, process->get(), signal, nullptr, 0);
 }
 
 }  // namespace cobre::comm::shm

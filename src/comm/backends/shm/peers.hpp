@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/backends/shm/layout.hpp"
@@ -38,6 +40,10 @@ class Peers {
   static constexpr std::size_t this_one = ~std::size_t{0};
   Peers(std::vector<core::Descriptor> processes, std::vector<std::size_t> process_of);
 
+  /// Some of them, as ranks 0, 1, … in this order. Watches the same descriptors.
+  [[nodiscard]] Peers part(std::span<const std::size_t> members) const;
+
+  [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
   [[nodiscard]] const Peer& operator[](std::size_t rank) const noexcept { return peers_[rank]; }
 
   /// The ranks whose process has ended. One system call.
@@ -52,7 +58,9 @@ class Peers {
   void signal_all(int signal) const noexcept;
 
  private:
-  std::vector<core::Descriptor> processes_;
+  Peers() = default;
+
+  std::vector<std::shared_ptr<const core::Descriptor>> processes_;
   std::vector<std::size_t> process_of_;
   std::vector<Peer> peers_;
 };

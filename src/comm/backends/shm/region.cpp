@@ -16,14 +16,6 @@ detail::OperationRecord creation_of(std::size_t count, std::size_t element_size,
           .root = static_cast<std::uint64_t>(options.placement) << 1 | (options.huge_pages ? 1U : 0U)};
 }
 
-// What an AllocationFailed says behind its numbers, so that every rank can say the same.
-std::string reason_in(const AllocationFailed& error) {
-  const std::string words = error.what();
-  constexpr std::string_view before = "could not be had: ";
-  const auto begin = words.find(before);
-  return begin == std::string::npos ? words : words.substr(begin + before.size());
-}
-
 }  // namespace
 
 Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::OperationRecord& record,

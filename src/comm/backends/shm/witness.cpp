@@ -31,7 +31,7 @@ std::optional<detail::OperationRecord> record_of(const RankBlock& rank, Word seq
 std::string named(const RankBlock& rank, Word sequence) {
   const auto record = record_of(rank, sequence);
   // Memory that a dying rank has written all over must not take the launcher with it.
-  if (!record || record->operation > detail::Operation::Fence) return "an operation";
+  if (!record || record->operation > detail::last_operation) return "an operation";
   return core::describe(*record);
 }
 

@@ -80,6 +80,12 @@ std::shared_ptr<shm::Endpoint> TcpBackend::shared_memory() const {
 }
 #endif
 
+std::optional<TcpBackend> TcpBackend::make_part(const detail::Division& division) const {
+  auto part = tcp::Endpoint::split(endpoint_, division);
+  if (part == nullptr) return std::nullopt;
+  return TcpBackend(std::move(part));
+}
+
 detail::Mailbox& TcpBackend::mailbox() const {
   return require(endpoint_, "channel").mailbox();
 }

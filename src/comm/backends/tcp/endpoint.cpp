@@ -39,51 +39,78 @@ std::set<std::size_t> usual_peers(std::size_t rank, std::size_t size, std::size_
 }  // namespace
 
 Endpoint::Endpoint(const TcpConfig& config)
-    : rank_(config.rank), size_(config.size), timeout_(config.timeout), ledger_(config.ledger) {
+    : config_(config), rank_(config.rank), size_(config.size), ledger_(config.ledger) {
   if (size_ > 1) {
-    meet(config);
+    meet();
   } else {
-    hosts_ = find_hosts(std::array{present(config)}, 0);
+    members_ = {present(config)};
+    hosts_ = find_hosts(members_, 0);
     mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
   }
+  forget(std::as_writable_bytes(std::span(config_.secret.value)));
+  config_.secret = {};
   topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job(), hosts_.placements};
   if (rank_ == 0) topology::warn_of_spanning(topology_);
 }
 
-void Endpoint::meet(const TcpConfig& config) {
-  const auto rendezvous = open_rendezvous(config);
+void Endpoint::meet() {
+  const auto rendezvous = open_rendezvous(config_);
   Gathering gathering = rendezvous->gather();
-  hosts_ = find_hosts(gathering.members, rank_);
-#ifdef COBRE_COMM_HAS_SHM
-  if (hosts_.list.size() == 1 && hosts_.all_share) {
-    // One machine: no byte needs the network, and who dies is seen by the kernel.
-    return share_memory(config, gathering, config.timeout);
+  keep_facts(gathering);
+  policy_ = core::wait_policy(hosts_.neighbours().size(), hosts_.cpus);
+  if (!on_one_host()) {
+    rendezvous->confirm(connect(std::move(gathering), [&] { rendezvous->check(); }));
   }
+  complete();
+}
+
+bool Endpoint::on_one_host() const noexcept {
+#ifdef COBRE_COMM_HAS_SHM
+  return hosts_.list.size() == 1 && hosts_.all_share;
+#else
+  return false;
 #endif
+}
+
+void Endpoint::keep_facts(const Gathering& gathering) {
+  members_ = gathering.members;
+  link_key_ = gathering.link_key;
+  source_ = gathering.source;
+  doors_.clear();
+  for (const auto& door : gathering.doors) doors_.push_back(Address::local_of(door.get()));
+  hosts_ = find_hosts(members_, rank_);
+}
+
+Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& check) {
   ledger_.open();
   Sentinel::Settings settings{.rank = rank_,
                               .size = size_,
                               .link_key = gathering.link_key,
-                              .timeout = config.timeout,
-                              .warn_after = config.warn_after,
-                              .host_timeout = config.host_timeout,
+                              .timeout = config_.timeout,
+                              .warn_after = config_.warn_after,
+                              .host_timeout = config_.host_timeout,
                               .members = gathering.members};
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
-  const auto policy = core::wait_policy(hosts_.neighbours().size(), hosts_.cpus);
-  wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy, config.host_timeout);
+  wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy_, config_.host_timeout);
   opened_mail_.resize(size_);
-  connect_links(gathering.deadline, *rendezvous);
-  mail_ = std::make_unique<Mailroom>(
-      rank_, size_,
-      MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy, config.timeout, config.warn_after}));
+  return connect_links(gathering.deadline, check);
+}
+
+void Endpoint::complete() {
 #ifdef COBRE_COMM_HAS_SHM
-  if (hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1)) {
-    share_memory(config, gathering, 0ms);
+  const bool shares = hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1);
+  if (!shares) shared_ = nullptr;
+  if (shares && shared_ == nullptr) share_memory();
+  if (sentinel_ == nullptr) return;
+  if (shares) {
     sentinel_->on_verdict([shared = std::weak_ptr(shared_)] {
       if (const auto endpoint = shared.lock()) endpoint->interrupt();
     });
   }
 #endif
+  mail_ = std::make_unique<Mailroom>(
+      rank_, size_,
+      MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);
     if (hosts_.place % hosts_.step == 0) tuning_.costs = algorithms::calibrate(everyone);
@@ -93,34 +120,34 @@ void Endpoint::meet(const TcpConfig& config) {
 
 #ifdef COBRE_COMM_HAS_SHM
 // The group has a name that nobody outside the job can know, and another one on each host.
-void Endpoint::share_memory(const TcpConfig& config, const Gathering& gathering, std::chrono::milliseconds timeout) {
-  const Mac name =
-      authenticate(gathering.link_key, {label("cobre-comm tcp: memory of host"), raw(gathering.members[rank_].host)});
+void Endpoint::share_memory() {
+  const Mac name = authenticate(link_key_, {label("cobre-comm tcp: memory of host"), raw(members_[rank_].host)});
   ShmConfig shared;
   for (const std::uint8_t byte : name) shared.name += core::format("{:02x}", byte);
   shared.rank = hosts_.place;
   shared.size = hosts_.neighbours().size();
-  shared.connect_timeout = config.connect_timeout;
-  shared.timeout = timeout;
-  if (sentinel_ == nullptr) shared.witness = config.witness;
-  // Where there is a sentinel, it warns, in the terms of the whole job.
-  shared.warn_after = sentinel_ == nullptr ? config.warn_after : std::chrono::hours(24 * 365);
+  shared.connect_timeout = config_.connect_timeout;
+  // Where there is a sentinel, it warns and gives up, in the terms of the whole job.
+  const bool watched = sentinel_ != nullptr;
+  if (!watched) shared.witness = config_.witness;
+  shared.timeout = watched ? 0ms : config_.timeout;
+  shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
 }
 #endif
 
 // The tree first: from then on a failure anywhere is heard everywhere.
-void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous) {
+Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<void()>& check) {
   Outcome outcome;
   const auto fail = [&](Reached reached, const std::string& words) {
     if (outcome.reached != Reached::All) return;
     outcome.reached = reached;
     outcome.text.say(words);
   };
-  // Waits in small steps: rank 0 may have called everything off.
+  // Waits in small steps: everything may have been called off.
   const auto patiently = [&](auto&& attempt) {
     while (!attempt(std::min(deadline, Clock::now() + between_looks))) {
-      rendezvous.check();
+      check();
       if (Clock::now() >= deadline) return false;
     }
     return true;
@@ -159,7 +186,7 @@ void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous)
   for (const std::size_t peer : peers) {
     if (peer > rank_) wait_for(peer, [&](Clock::time_point until) { return wire_->take(peer, until); });
   }
-  rendezvous.confirm(outcome);
+  return outcome;
 }
 
 Endpoint::~Endpoint() {
@@ -169,7 +196,8 @@ Endpoint::~Endpoint() {
   } else if (!finished_) {
     // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
     // this process is gone.
-    if (wire_ != nullptr) wire_->drain(timeout_ > 0ms ? Clock::now() + timeout_ : Clock::time_point::max());
+    if (wire_ != nullptr)
+      wire_->drain(config_.timeout > 0ms ? Clock::now() + config_.timeout : Clock::time_point::max());
     ledger_.note_end();
     sentinel_->say_goodbye();
   }
@@ -215,6 +243,8 @@ std::optional<std::size_t> Endpoint::first_failure(const detail::OperationRecord
 
 void Endpoint::abort(int code) noexcept {
   if (!guard_.in_child()) {
+    // Everyone means those too whom a part leaves out, as long as there is a way to tell them.
+    if (const auto whole = whole_.lock()) whole->abort(code);
     if (sentinel_ != nullptr) sentinel_->spread_abort(code);
 #ifdef COBRE_COMM_HAS_SHM
     if (shared_ != nullptr) shared_->abort(code);

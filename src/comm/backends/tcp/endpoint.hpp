@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ namespace cobre::comm::tcp {
 class Endpoint {
  public:
   explicit Endpoint(const TcpConfig& config);
+  /// The endpoint of one part, before it is connected: see split().
+  Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Division& division);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
   ~Endpoint();
@@ -46,6 +49,11 @@ class Endpoint {
   /// Collective: whether it worked everywhere; the lowest rank where it did not.
   [[nodiscard]] std::optional<std::size_t> first_failure(const detail::OperationRecord& record, bool worked);
 
+  /// Collective: the endpoint of this rank's part of `whole`; null where it is of none. CollectiveFailed on every rank
+  /// where the ranks of some part cannot reach each other.
+  [[nodiscard]] static std::shared_ptr<Endpoint> split(const std::shared_ptr<Endpoint>& whole,
+                                                       const detail::Division& division);
+
 #ifdef COBRE_COMM_HAS_SHM
   [[nodiscard]] const std::shared_ptr<shm::Endpoint>& shared_memory() const noexcept {
     return shared_;
@@ -57,11 +65,24 @@ class Endpoint {
   [[noreturn]] void abort(int code) noexcept;
 
  private:
-  void meet(const TcpConfig& config);
+  void meet();
+  /// One machine: no byte needs the network, and who dies is seen by the kernel.
+  [[nodiscard]] bool on_one_host() const noexcept;
+  void keep_facts(const Gathering& gathering);
 #ifdef COBRE_COMM_HAS_SHM
-  void share_memory(const TcpConfig& config, const Gathering& gathering, std::chrono::milliseconds timeout);
+  void share_memory();
 #endif
-  void connect_links(Clock::time_point deadline, Rendezvous& rendezvous);
+  /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
+  [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);
+  [[nodiscard]] Outcome connect_links(Clock::time_point deadline, const std::function<void()>& check);
+  /// Once all are connected.
+  void complete();
+
+  template <class T>
+  [[nodiscard]] std::vector<std::vector<T>> gather_lists(const detail::OperationRecord& record,
+                                                         const std::vector<T>& own);
+  [[nodiscard]] Gathering open_doors(const detail::Division& division, bool networked, Outcome& outcome);
+  void confirm_parts(const detail::Division& division, Outcome outcome);
 
   /// Runs one operation over the network. Whatever escapes from `body` ends the communicator, because others may rely
   /// on what it left undone.
@@ -99,10 +120,20 @@ class Endpoint {
   void on_host(Step&& step);
 #endif
 
+  TcpConfig config_;  // but for the secret
+  std::weak_ptr<Endpoint> whole_;
   std::size_t rank_;
   std::size_t size_;
-  std::chrono::milliseconds timeout_;  // of one operation; 0: never
+
+  // What the ranks of parts need to find each other.
+  std::vector<Member> members_;
+  Key link_key_{};
+  std::vector<Address> doors_;  // of this rank; ports do not count
+  std::optional<Address> source_;
+  std::uint64_t divisions_ = 0;
+
   Hosts hosts_;
+  core::WaitPolicy policy_{};
   ExecutionTopology topology_;
   core::ForkGuard guard_;
   LocalBackend alone_;  // what a job of one rank does

@@ -1,0 +1,188 @@
+// Parts of a job: the ranks of each open new doors, tell each other the ports over the whole, and connect as they did
+// at the start. Nobody else can know the key of a part. What the ranks of a host share is split likewise.
+
+#include <cobre/comm/detail/division.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include "comm/backends/tcp/perform.hpp"
+#include "comm/core/format.hpp"
+#include "comm/topology/part.hpp"
+
+namespace cobre::comm::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool same_place(const Address::Wire& a, const Address::Wire& b) noexcept {
+  return a.family == b.family && a.scope == b.scope && a.bytes == b.bytes;
+}
+
+// The door by which this rank, which knows `known` of another one, reaches it among those that it has opened.
+std::optional<Address::Wire> door_among(const std::vector<Address::Wire>& opened, const Address::Wire& known) {
+  auto found = std::ranges::find_if(opened, [&](const auto& door) { return same_place(door, known); });
+  // One at any address leads there by the address that is known.
+  if (found == opened.end() && opened.size() == 1) found = opened.begin();
+  if (found == opened.end()) return std::nullopt;
+  Address::Wire door = known;
+  door.port = found->port;
+  return door;
+}
+
+#ifdef COBRE_COMM_HAS_SHM
+// The same division, of the ranks of one host.
+detail::Division division_of_host(const detail::Division& division, const Hosts& hosts) {
+  const auto& neighbours = hosts.neighbours();
+  detail::Division local{{division.where.operation, hosts.place, neighbours.size()}, division.record, {}, {}, 0};
+  for (const auto& members : division.parts) {
+    std::vector<std::size_t> places;
+    for (const std::size_t member : members) {
+      const auto neighbour = std::ranges::find(neighbours, member);
+      if (neighbour == neighbours.end()) continue;
+      const auto place = static_cast<std::size_t>(neighbour - neighbours.begin());
+      if (place == hosts.place) {
+        local.part = local.parts.size();
+        local.rank = places.size();
+      }
+      places.push_back(place);
+    }
+    if (!places.empty()) local.parts.push_back(std::move(places));
+  }
+  return local;
+}
+#endif
+
+}  // namespace
+
+Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Division& division)
+    : config_(whole->config_), whole_(whole), rank_(division.rank), size_(division.members().size()), ledger_(-1) {
+  config_.rank = rank_;
+  config_.size = size_;
+  config_.ledger = config_.witness = -1;  // the launcher looks at the whole
+  // The ranks that a part leaves out need cores all the same.
+  policy_ = whole->policy_;
+  topology_ = topology::part_of(whole->topology_, division.members());
+  if (size_ == 1) mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+}
+
+// One list a rank.
+template <class T>
+std::vector<std::vector<T>> Endpoint::gather_lists(const detail::OperationRecord& record, const std::vector<T>& own) {
+  const std::vector<std::size_t> ones(size_, 1);
+  std::vector<std::size_t> displs(size_);
+  std::iota(displs.begin(), displs.end(), std::size_t{0});
+  const std::size_t length = own.size();
+  std::vector<std::size_t> lengths(size_);
+  execute(record, detail::AllgathervCall{&length, lengths.data(), ones, displs, sizeof length});
+  std::exclusive_scan(lengths.begin(), lengths.end(), displs.begin(), std::size_t{0});
+  std::vector<T> all(displs.back() + lengths.back());
+  execute(record, detail::AllgathervCall{own.data(), all.data(), lengths, displs, sizeof(T)});
+  std::vector<std::vector<T>> lists;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(displs[rank]);
+    lists.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(lengths[rank]));
+  }
+  return lists;
+}
+
+// Collective over the whole, whoever needs the network.
+Gathering Endpoint::open_doors(const detail::Division& division, bool networked, Outcome& outcome) {
+  const auto fail = [&](const std::string& words) {
+    outcome.reached = Reached::Unreachable;
+    outcome.text.say(words);
+  };
+  Gathering gathering;
+  gathering.source = source_;
+  std::vector<Address::Wire> own;
+  try {
+    for (std::size_t i = 0; networked && i < doors_.size(); ++i) {
+      gathering.doors.push_back(open_door(doors_[i]));
+      own.push_back(Address::local_of(gathering.doors.back().get()).to_wire());
+    }
+  } catch (const InitializationFailed& error) {
+    fail(error.what());
+  }
+  const auto doors = gather_lists(division.record, own);
+  gathering.deadline = Clock::now() + config_.connect_timeout;
+  if (!division.part) return gathering;
+
+  const auto& members = division.members();
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    Member member = members_[members[rank]];
+    member.rank = static_cast<std::uint32_t>(rank);
+    member.size = static_cast<std::uint32_t>(members.size());
+    if (networked && rank != division.rank) {
+      const auto door = door_among(doors[members[rank]], member.door);
+      if (!door) fail(core::format("rank {} has no open door", members[rank]));
+      member.door = door.value_or(member.door);
+    }
+    gathering.members.push_back(member);
+  }
+  struct {
+    std::uint64_t division;
+    std::uint64_t part;
+  } const which{divisions_, *division.part};
+  gathering.link_key = authenticate(link_key_, {label("cobre-comm tcp: links of part"), raw(which)});
+  return gathering;
+}
+
+// Collective over the whole: all parts can be used, or none.
+void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) {
+  const auto failed = first_failure(division.record, outcome.reached == Reached::All);
+  if (!failed) return;
+  detail::OperationRecord telling = division.record;
+  telling.root = *failed;
+  execute(telling, detail::BroadcastCall{&outcome, sizeof outcome, *failed});
+  throw CollectiveFailed(division.where, 0,
+                         core::format("the ranks of a part cannot reach each other: {}", outcome.text.words()));
+}
+
+std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole, const detail::Division& division) {
+  ++whole->divisions_;
+  const auto part = division.part ? std::make_shared<Endpoint>(whole, division) : nullptr;
+#ifdef COBRE_COMM_HAS_SHM
+  if (whole->shared_ != nullptr) {
+    auto shared = whole->shared_->split(division_of_host(division, whole->hosts_));
+    if (part != nullptr) part->shared_ = std::move(shared);
+  }
+#endif
+  bool networked = false;
+  if (part != nullptr) {
+    Gathering known;
+    for (const std::size_t member : division.members()) {
+      known.members.push_back(whole->members_[member]);
+      known.members.back().rank = static_cast<std::uint32_t>(known.members.size() - 1);
+    }
+    part->keep_facts(known);
+    networked = part->size_ > 1 && !part->on_one_host();
+  }
+  // Alone, or all in one memory: so are the parts.
+  if (whole->sentinel_ != nullptr) {
+    Outcome outcome;
+    Gathering gathering = whole->open_doors(division, networked, outcome);
+    if (part != nullptr) part->keep_facts(gathering);
+    if (networked && outcome.reached == Reached::All) {
+      const auto check = [&] {
+        if (whole->sentinel_->finished()) whole->sentinel_->conclude(division.where);
+      };
+      try {
+        outcome = part->connect(std::move(gathering), check);
+      } catch (const InitializationFailed& error) {
+        outcome.reached = Reached::Unreachable;
+        outcome.text.say(error.what());
+      }
+    }
+    whole->confirm_parts(division, outcome);
+  }
+  if (part == nullptr || part->size_ == 1) return part;
+#ifdef COBRE_COMM_HAS_SHM
+  if (!networked && part->shared_ != nullptr) {
+    part->shared_->set_patience(part->config_.timeout, part->config_.warn_after);
+  }
+#endif
+  part->complete();
+  return part;
+}
+
+}  // namespace cobre::comm::tcp
