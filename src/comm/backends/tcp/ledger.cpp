@@ -101,7 +101,7 @@ std::string LedgerView::whereabouts() const {
   const auto named = [&](std::uint64_t sequence) -> std::string {
     const auto record = page.journal.record(sequence);
     // Memory that a dying rank has written all over must not take the launcher with it.
-    if (!record || record->operation > detail::Operation::Fence) return "an operation";
+    if (!record || record->operation > detail::last_operation) return "an operation";
     return core::describe(*record);
   };
   if (ready == 0) return "while the job gathered";
