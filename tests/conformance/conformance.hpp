@@ -6,6 +6,7 @@
 #include "conformance/broadcast_cases.hpp"
 #include "conformance/composed_cases.hpp"
 #include "conformance/identity_cases.hpp"
+#include "conformance/nonblocking_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
 #include "conformance/splitting_cases.hpp"
@@ -30,6 +31,8 @@ Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations
   auto suite = communicator_suite<C>(random_operations);
   region_cases(suite);
   if constexpr (cobre::comm::Splittable<C>) splitting_cases(suite);
+  if constexpr (cobre::comm::NonblockingCollectives<C>) nonblocking_cases(suite);
+  if constexpr (cobre::comm::PersistentCollectives<C>) persistent_cases(suite);
   return suite;
 }
 

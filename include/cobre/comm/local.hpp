@@ -3,6 +3,7 @@
 
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace cobre::comm {
 
-class LocalBackend : public detail::Collectives<LocalBackend> {
+class LocalBackend : public detail::Collectives<LocalBackend>,
+                     public detail::NonblockingOperations<LocalBackend, detail::NoLanes> {
  public:
   template <CommData T>
   using Region = HeapRegion<T>;
@@ -58,7 +60,7 @@ class LocalBackend : public detail::Collectives<LocalBackend> {
 };
 
 static_assert(std::is_empty_v<LocalBackend>);
-static_assert(Splittable<LocalBackend>);
+static_assert(Splittable<LocalBackend> && NonblockingCollectives<LocalBackend> && PersistentCollectives<LocalBackend>);
 static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
 
 }  // namespace cobre::comm

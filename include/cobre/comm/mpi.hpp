@@ -4,6 +4,7 @@
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
@@ -89,7 +90,9 @@ class FerrompiRegion {
   std::size_t count_;
 };
 
-class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public detail::Splitting<FerrompiBackend> {
+class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
+                        public detail::Splitting<FerrompiBackend>,
+                        public detail::NonblockingOperations<FerrompiBackend> {
  public:
   template <CommData T>
   using Region = FerrompiRegion<T>;
@@ -139,7 +142,8 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>, public deta
   std::size_t size_ = 1;
 };
 
-static_assert(Splittable<FerrompiBackend>);
+static_assert(Splittable<FerrompiBackend> && NonblockingCollectives<FerrompiBackend> &&
+              PersistentCollectives<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);
 

@@ -4,6 +4,7 @@
 
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 
 #include <chrono>
@@ -127,7 +128,9 @@ class ShmRegion {
   std::size_t count_;
 };
 
-class ShmBackend : public detail::Collectives<ShmBackend>, public detail::Splitting<ShmBackend> {
+class ShmBackend : public detail::Collectives<ShmBackend>,
+                   public detail::Splitting<ShmBackend>,
+                   public detail::NonblockingOperations<ShmBackend> {
  public:
   template <CommData T>
   using Region = ShmRegion<T>;
@@ -177,7 +180,7 @@ class ShmBackend : public detail::Collectives<ShmBackend>, public detail::Splitt
   std::size_t size_ = 1;
 };
 
-static_assert(Splittable<ShmBackend>);
+static_assert(Splittable<ShmBackend> && NonblockingCollectives<ShmBackend> && PersistentCollectives<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 
 }  // namespace cobre::comm

@@ -6,6 +6,7 @@
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
@@ -88,7 +89,9 @@ class TcpRegion {
 #endif
 };
 
-class TcpBackend : public detail::Collectives<TcpBackend>, public detail::Splitting<TcpBackend> {
+class TcpBackend : public detail::Collectives<TcpBackend>,
+                   public detail::Splitting<TcpBackend>,
+                   public detail::NonblockingOperations<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -171,7 +174,7 @@ class TcpBackend : public detail::Collectives<TcpBackend>, public detail::Splitt
   bool leader_ = true;
 };
 
-static_assert(Splittable<TcpBackend>);
+static_assert(Splittable<TcpBackend> && NonblockingCollectives<TcpBackend> && PersistentCollectives<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm
