@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 import unittest
 
@@ -30,9 +31,19 @@ class OneMachine(CommandTest):
                 self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {r} of {ranks}: {total}" for r in range(ranks)])
 
     def test_a_failing_rank_is_named(self):
-        job = run("run", "--backend", "tcp", "-n", 3, RANKS, "kill", 9, 1)
-        self.assertEqual(job.returncode, 128 + 9, job.stderr)
-        self.assertRegex(job.stderr, r"(?m)^cobre-comm: rank 1 of 3 \(pid \d+ on \S+\) was killed by signal 9 \(SIGKILL\)")
+        for shared_memory in ("1", "0"):
+            job = run("run", "--backend", "tcp", "-n", 3, RANKS, "kill", 9, 1,
+                      env={**os.environ, "COBRE_TCP_SHARED_MEMORY": shared_memory})
+            self.assertEqual(job.returncode, 128 + 9, job.stderr)
+            self.assertRegex(job.stderr, r"(?m)^cobre-comm: rank 1 of 3 \(pid \d+ on \S+\) was killed by signal 9 "
+                                         r"\(SIGKILL\) after barrier")
+
+    def test_a_timeout_says_who_was_where(self):
+        for shared_memory in ("1", "0"):
+            job = run("run", "--backend", "tcp", "-n", 3, "--timeout", 1, RANKS, "stuck", 1,
+                      env={**os.environ, "COBRE_TCP_SHARED_MEMORY": shared_memory})
+            self.assertEqual(job.returncode, 124)
+            self.assertIn("rank 1 after barrier, ranks 0 and 2 in allreduce of 1 x double with Max", job.stderr)
 
     def test_the_secret_is_out_of_sight(self):
         job = start("run", "--backend", "tcp", "-n", 2, RANKS, "stuck", 1)
@@ -84,9 +95,11 @@ class Hosts(CommandTest):
 
     def test_the_failing_rank_is_named_by_its_number_in_the_job(self):
         begin = time.monotonic()
-        job = run("run", *TWO_HOSTS, RANKS, "kill", 9, 3)
+        # Without shared memory, as between hosts; here the two are one.
+        job = run("run", *TWO_HOSTS, RANKS, "kill", 9, 3, env={**os.environ, "COBRE_TCP_SHARED_MEMORY": "0"})
         self.assertEqual(job.returncode, 128 + 9, job.stderr)
-        self.assertIn("rank 3 of 4 (pid ", job.stderr)
+        self.assertRegex(job.stderr, r"rank 3 of 4 \(pid \d+ on \S+\) was killed by signal 9 \(SIGKILL\) after barrier")
+        self.assertEqual(job.stderr.count("(pid "), 1, job.stderr)  # one line, whoever noticed what first
         self.assertLess(time.monotonic() - begin, 5)
 
     def test_killing_the_launcher_leaves_no_orphan(self):
@@ -115,6 +128,64 @@ class Hosts(CommandTest):
             job = run("run", *arguments, RANKS, "sum")
             self.assertEqual((job.returncode, len(job.stderr.splitlines())), (2, 1), (arguments, job.stderr))
             self.assertIn(words, job.stderr)
+
+
+class OverSsh(CommandTest):
+    """The client that users have, and a server of this test's own."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = os.path.join(FOLDER, "ssh")
+        os.makedirs(folder, exist_ok=True)
+        # Debian's Python, because the module is Debian's.
+        cls.server = subprocess.Popen(["/usr/bin/python3", "-W", "ignore",
+                                       os.path.join(os.path.dirname(__file__), "ssh_server.py"), folder],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cls.addClassCleanup(cls.end_server)
+        if cls.server.stdout.readline() != "ready\n":
+            raise RuntimeError("the SSH server did not start")
+        # --rsh is cut at spaces, so the client's configuration is reached through a file without any.
+        cls.shell = os.path.join(FOLDER, "ssh_to_test")
+        with open(cls.shell, "w", encoding="utf-8") as out:
+            out.write(f'#!/bin/sh\nexec ssh -F "{folder}/ssh_config" "$@"\n')
+        os.chmod(cls.shell, 0o755)
+
+    @classmethod
+    def end_server(cls):
+        cls.server.stdin.close()
+        cls.server.wait(10)
+        cls.server.stdout.close()
+
+    def ssh(self, hosts="localhost:2,127.0.0.1:2"):
+        return ["--rsh", self.shell, "--hosts", hosts]
+
+    def test_ranks_of_all_hosts_are_one_group(self):
+        job = run("run", *self.ssh(), RANKS, "sum")
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)])
+
+    def test_words_arrive_as_they_were_given(self):
+        words = ["two words", "it's", '"quoted"', "$HOME", "*", "a;b", ""]
+        job = run("run", *self.ssh("localhost:1"), "--", "printf", "[%s]", *words)
+        self.assertEqual(job.stdout.strip(), "".join(f"[{word}]" for word in words), job.stderr)
+
+    def test_the_failing_rank_is_named_once(self):
+        job = run("run", *self.ssh(), RANKS, "kill", 9, 3, env={**os.environ, "COBRE_TCP_SHARED_MEMORY": "0"})
+        self.assertEqual(job.returncode, 128 + 9, job.stderr)
+        self.assertRegex(job.stderr, r"rank 3 of 4 \(pid \d+ on \S+\) was killed by signal 9 \(SIGKILL\) after barrier")
+        self.assertEqual(job.stderr.count("(pid "), 1, job.stderr)
+
+    def test_killing_the_launcher_leaves_no_orphan(self):
+        job = start("run", *self.ssh(), RANKS, "spawn")
+        everyone = [int(job.stdout.readline().split()[1]) for _ in range(4)]
+        job.kill()
+        job.communicate(timeout=20)
+        self.expect_gone(everyone)
+
+    def test_a_host_that_cannot_be_reached_is_named(self):
+        job = run("run", "--rsh", "ssh -F none -p 1 -o BatchMode=yes", "--hosts", "127.0.0.1", RANKS, "sum")
+        self.assertEqual(job.returncode, 255)
+        self.assertIn("cobre-comm: the agent on host 127.0.0.1 ended with code 255", job.stderr)
 
 
 if __name__ == "__main__":

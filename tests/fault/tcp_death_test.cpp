@@ -236,6 +236,28 @@ TEST(TcpFork, LeavesTheRankToItsParent) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "refused");
 }
 
+TEST(TcpFork, DoesNotKeepADeadRankAliveForItsPeers) {
+  struct Orphan {
+    std::atomic<pid_t> pid{0};
+  };
+  test::Shared<Orphan> orphan;
+  auto ranks = start_ranks(tcp_configs(3), [&](const TcpBackend& comm) -> std::string {
+    comm.barrier();
+    if (comm.rank() == 1) {
+      const pid_t child = fork();
+      if (child == 0) {
+        std::this_thread::sleep_for(20s);
+        _exit(0);
+      }
+      orphan->pid = child;
+      raise(SIGKILL);
+    }
+    return outcome_of([&] { comm.barrier(); });
+  });
+  for (const std::size_t rank : {0U, 2U}) EXPECT_EQ(ranks[rank].words(), "PeerFailed 1") << "rank " << rank;
+  EXPECT_EQ(kill(orphan->pid, SIGKILL), 0);  // it was there all the time
+}
+
 // Parts have a watch of their own.
 TEST(TcpDeath, BreaksThePartsOfTheDeadAndNoOthers) {
   test::Shared<Board> board;

@@ -4,6 +4,7 @@
 
 #include <cobre/comm.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -13,8 +14,10 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
+#include "comm/backends/tcp/ledger.hpp"
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "comm/core/inherited.hpp"
 #include "unit/environment.hpp"
 
 namespace {
@@ -225,6 +228,72 @@ TEST(TcpHeader, IsComparedFieldByField) {
   EXPECT_EQ(changed([](Header& header) { header.chain = 43; }), Fit::AnotherOperation);
 }
 
+// ---- the ledger ---------------------------------------------------------------------------------------------------
+
+TEST(TcpLedger, TellsTheLauncherWhereTheRankIsAndWhomItBlames) {
+  const LedgerView view;
+  ASSERT_GE(view.file(), 0);
+  EXPECT_FALSE(view.sees());
+  EXPECT_EQ(view.whereabouts(), "");
+  Ledger ledger(view.file());
+  EXPECT_FALSE(view.sees());  // ranks of one machine never open it
+  ledger.open();
+  EXPECT_TRUE(view.sees());
+  EXPECT_EQ(view.whereabouts(), "while the job gathered");
+  const auto perform = [&](detail::Operation operation, std::uint64_t sequence) {
+    ledger.journal().enter({.operation = operation, .sequence = sequence});
+  };
+  perform(detail::Operation::Barrier, 1);
+  ledger.journal().leave(1);
+  ledger.note_start(1);
+  EXPECT_EQ(view.whereabouts(), "before its first operation");
+  perform(detail::Operation::Barrier, 2);
+  EXPECT_EQ(view.whereabouts(), "in barrier");
+  ledger.journal().leave(2);
+  EXPECT_EQ(view.whereabouts(), "after barrier");
+  EXPECT_FALSE(view.blamed());
+  ledger.blame(0);
+  EXPECT_EQ(view.blamed(), 0U);
+  ledger.note_end();
+  EXPECT_EQ(view.whereabouts(), "after it had left the job");
+}
+
+TEST(TcpLedger, OfASecondCommunicatorDoesNotMixWithThatOfTheFirst) {
+  const LedgerView view;
+  Ledger first(view.file());
+  first.open();
+  first.note_start(1);
+  {
+    Ledger second(view.file());
+    second.open();
+    second.note_start(1);
+    second.journal().enter({.operation = detail::Operation::Barrier, .sequence = 2});
+    EXPECT_EQ(first.journal().entered(), 0U);
+    EXPECT_EQ(view.whereabouts(), "before its first operation");
+  }
+  first.journal().enter({.operation = detail::Operation::Broadcast, .sequence = 2});
+  EXPECT_EQ(first.journal().entered(), 2U);
+}
+
+TEST(TcpLedger, IsTheRanksOwnWhereTheFileIsNotWhatItSeems) {
+  const core::Descriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  Ledger ledger(file.get());
+  ledger.journal().enter({.operation = detail::Operation::Barrier, .sequence = 1});
+  EXPECT_EQ(ledger.journal().entered(), 1U);
+}
+
+TEST(InheritedDescriptor, IsFoundByTheSameFileAlone) {
+  core::Descriptor file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const std::string text = core::inherited_text(file.get());
+  EXPECT_EQ(core::inherited_descriptor(text), file.get());
+  EXPECT_EQ(core::inherited_descriptor(text + "0"), -1);
+  for (const char* const nonsense : {"", "x", "3", "3:", "3:4", "3:4:", "3:4:x", ":::", "99999999999999999999:1:1"}) {
+    EXPECT_EQ(core::inherited_descriptor(nonsense), -1) << nonsense;
+  }
+  file = {};
+  EXPECT_EQ(core::inherited_descriptor(text), -1);
+}
+
 // ---- the arbiter --------------------------------------------------------------------------------------------------
 
 struct Court {
@@ -313,7 +382,7 @@ Hosts hosts_of(const std::vector<int>& host_of, std::size_t rank) {
     members[i].host[0] = static_cast<std::uint8_t>(host_of[i]);
     members[i].shares_memory = 1;
     members[i].cpu_quota = 8;
-    members[i].cpus[0] = std::uint64_t{1} << i;
+    members[i].cpus[0] = std::uint64_t{1} << i % 64;
   }
   return find_hosts(members, rank);
 }
@@ -328,6 +397,13 @@ TEST(TcpHosts, AreOneRankEachWhereTheyFormWholeBranchesOfTheTree) {
   EXPECT_EQ(hosts.own, 1U);
   EXPECT_EQ(hosts.place, 1U);
   EXPECT_EQ(hosts.cpus, 2U);
+}
+
+TEST(TcpHosts, WithMoreRanksThanCanShareMemoryAreManyToTheNetwork) {
+  EXPECT_EQ(hosts_of(std::vector<int>(128, 0), 3).step, 128U);
+  const Hosts crowded = hosts_of(std::vector<int>(256, 0), 3);
+  EXPECT_FALSE(crowded.all_share);
+  EXPECT_EQ(crowded.step, 1U);
 }
 
 }  // namespace

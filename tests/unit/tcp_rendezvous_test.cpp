@@ -40,6 +40,16 @@ TEST(TcpRendezvous, ListsTheRanksThatNeverCame) {
   }
 }
 
+// Rank 1 would have given up before rank 0, which alone knows who is missing.
+TEST(TcpRendezvous, ListsTheRanksThatNeverCameAlsoToThoseWhoCameLongBeforeRankZero) {
+  auto configs = tcp_configs(3, [](auto& config) { config.connect_timeout = 1500ms; });
+  auto ranks = start_connecting({configs[1]});
+  configs[0].connect_timeout = 5s;
+  std::this_thread::sleep_for(1s);
+  for (auto& rank : start_connecting({configs[0]})) ranks.push_back(std::move(rank));
+  for (auto& rank : ranks) expect_contains(rank.words(), {"of 3 ranks, rank 2 did not come", "within 5000 ms"});
+}
+
 TEST(TcpRendezvous, SaysThatRankZeroNeverCame) {
   auto configs = tcp_configs(2, [](auto& config) { config.connect_timeout = 200ms; });
   auto ranks = start_connecting({configs[1]});

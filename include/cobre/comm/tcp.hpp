@@ -51,6 +51,11 @@ struct TcpConfig {
   std::chrono::milliseconds host_timeout{15000};     // a host that does not answer for this long is lost
   bool shared_memory = true;                         // ranks on one host use its memory
 
+  // What `cobre-comm run` hands over, to say what a rank died in: a memory file where this rank keeps its journal, and
+  // on rank 0 a socket through which ranks that only use shared memory let it look on.
+  int ledger = -1;
+  int witness = -1;
+
   /// COBRE_TCP_*, COBRE_COMM_TIMEOUT_SECS, and in a Slurm step what Slurm says.
   [[nodiscard]] static TcpConfig from_environment();
 };

@@ -1,16 +1,16 @@
 #include "comm/core/control_groups.hpp"
 
-#include <fmt/format.h>
-
 #include <fstream>
 #include <string>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 
 void for_each_control_group(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root,
                             std::string_view controller,
                             const std::function<void(CgroupVersion, const std::filesystem::path&)>& visit) {
-  const std::string wanted = fmt::format(",{},", controller);
+  const std::string wanted = core::format(",{},", controller);
   std::ifstream in(proc / "self" / "cgroup");
   std::string line;
   while (std::getline(in, line)) {  // "<id>:<controllers>:<path>", the controllers empty for version 2

@@ -1,16 +1,16 @@
 #include "comm/core/describe_operation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 namespace {
 
 std::string elements_of(const detail::OperationRecord& record) {
-  return record.type == ElementType::Opaque ? fmt::format("{} elements of {} bytes", record.count, record.element_size)
-                                            : fmt::format("{} x {}", record.count, to_string(record.type));
+  return record.type == ElementType::Opaque ? core::format("{} elements of {} bytes", record.count, record.element_size)
+                                            : core::format("{} x {}", record.count, to_string(record.type));
 }
 
 std::string reduction_of(const detail::OperationRecord& record) {
@@ -29,13 +29,15 @@ const detail::OperationRecord& usual_record(std::span<const detail::OperationRec
 std::string describe(const detail::OperationRecord& record) {
   using detail::Operation;
   switch (record.operation) {
-    case Operation::Broadcast: return fmt::format("broadcast of {} from root {}", elements_of(record), record.root);
-    case Operation::Allreduce: return fmt::format("allreduce of {} with {}", elements_of(record), reduction_of(record));
+    case Operation::Broadcast: return core::format("broadcast of {} from root {}", elements_of(record), record.root);
+    case Operation::Allreduce:
+      return core::format("allreduce of {} with {}", elements_of(record), reduction_of(record));
     case Operation::Allgatherv:
-      return record.type == ElementType::Opaque ? fmt::format("allgatherv of elements of {} bytes", record.element_size)
-                                                : fmt::format("allgatherv of {}", to_string(record.type));
+      return record.type == ElementType::Opaque
+                 ? core::format("allgatherv of elements of {} bytes", record.element_size)
+                 : core::format("allgatherv of {}", to_string(record.type));
     case Operation::CreateRegion:
-      return fmt::format("create_shared_region of {} elements of {} bytes", record.count, record.element_size);
+      return core::format("create_shared_region of {} elements of {} bytes", record.count, record.element_size);
     case Operation::Barrier:
     case Operation::Fence:
     case Operation::Split:
@@ -55,9 +57,9 @@ void require_agreement(const Where& where, std::span<const detail::OperationReco
   const std::size_t odd_one = differing.front();
   const auto usual_rank = static_cast<std::size_t>(&usual - records.data());
   if (records.size() == 2) differing = {0, 1};
-  throw CollectiveMismatch(
-      where, detail::differing_field(usual, records[odd_one]), differing,
-      fmt::format("rank {} is in {}, rank {} in {}", usual_rank, describe(usual), odd_one, describe(records[odd_one])));
+  throw CollectiveMismatch(where, detail::differing_field(usual, records[odd_one]), differing,
+                           core::format("rank {} is in {}, rank {} in {}", usual_rank, describe(usual), odd_one,
+                                        describe(records[odd_one])));
 }
 
 }  // namespace cobre::comm::core

@@ -1,10 +1,9 @@
 #include "comm/core/disagreement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 
@@ -43,8 +42,8 @@ void throw_mismatch(const Where& where, const Disagreement& disagreement) {
   const char* const field = detail::differing_field(disagreement.odd_record, disagreement.usual_record);
   throw CollectiveMismatch(
       where, field == nullptr ? "sequence" : field, disagreement.ranks,
-      fmt::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
-                  disagreement.odd, describe(disagreement.odd_record)));
+      core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
+                   disagreement.odd, describe(disagreement.odd_record)));
 }
 
 }  // namespace cobre::comm::core

@@ -2,12 +2,11 @@
 
 #include <cobre/comm/errors.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::core {
@@ -39,7 +38,7 @@ std::optional<std::uint64_t> EnvironmentReader::number(const char* variable, std
   const auto [parsed_to, error] = std::from_chars(value.data(), end, number);
   if (error != std::errc{} || parsed_to != end || number < lowest || number > highest) {
     throw InvalidConfiguration(backend_, variable, std::move(value),
-                               fmt::format("a whole number from {} to {}", lowest, highest));
+                               core::format("a whole number from {} to {}", lowest, highest));
   }
   return number;
 }

@@ -1,4 +1,5 @@
-// Knowing, without a system call, that this process is a forked child of the one that made an object.
+// Knowing, without a system call, that this process is a forked child of the one that made an object; and not keeping
+// alive in such a child what the parent's death should end.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +18,9 @@ class ForkGuard {
  private:
   volatile std::uint32_t* marker_;  // in a page that the kernel clears in children
 };
+
+/// The socket is closed in children that are forked from now on. Otherwise peers would not see the death of this
+/// process for as long as a child of it lives. The descriptor stays taken there, so that closing it again does no harm.
+void close_in_children(int socket) noexcept;
 
 }  // namespace cobre::comm::core

@@ -1,12 +1,11 @@
 #include <cobre/comm/detail/preconditions.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::detail {
@@ -21,8 +20,8 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) noexcept {
 void check_entry_per_rank(const Where& where, std::size_t actual, std::string_view what) {
   if (actual == where.size) return;
   throw InvalidBufferSize(where, where.size, actual,
-                          fmt::format("{} has {}, but there is one for each of the {} ranks; give it {}", what,
-                                      elements(actual), where.size, elements(where.size)));
+                          core::format("{} has {}, but there is one for each of the {} ranks; give it {}", what,
+                                       elements(actual), where.size, elements(where.size)));
 }
 
 [[noreturn]] void throw_segments_meet(const Where& where, std::span<const std::size_t> counts,
@@ -31,9 +30,9 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
   const std::size_t shared = std::min(end, displs[upper] + counts[upper]) - displs[upper];
   throw InvalidBufferSize(
       where, end, displs[upper],
-      fmt::format("the segments of ranks {} and {} share {}: rank {} fills recv[{}, {}), rank {} starts at {}; move "
-                  "displs so that no two segments overlap",
-                  lower, upper, elements(shared), lower, displs[lower], end, upper, displs[upper]));
+      core::format("the segments of ranks {} and {} share {}: rank {} fills recv[{}, {}), rank {} starts at {}; move "
+                   "displs so that no two segments overlap",
+                   lower, upper, elements(shared), lower, displs[lower], end, upper, displs[upper]));
 }
 
 // For segments that are not in rank order.
@@ -71,20 +70,20 @@ void throw_no_room(Where where, std::size_t count, std::size_t element_size) {
                                 ? std::numeric_limits<std::size_t>::max()
                                 : count * element_size;
   throw AllocationFailed(where, bytes,
-                         fmt::format("the root sends {}, which this rank has no room for", elements(count)));
+                         core::format("the root sends {}, which this rank has no room for", elements(count)));
 }
 
 void throw_different_lengths(Where where, std::size_t send, std::size_t recv) {
   throw InvalidBufferSize(
       where, send, recv,
-      fmt::format("send has {}, but recv has {}; make them equally long", elements(send), elements(recv)));
+      core::format("send has {}, but recv has {}; make them equally long", elements(send), elements(recv)));
 }
 
 void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size) {
   const std::size_t shared = (overlapping_bytes + element_size - 1) / element_size;
   throw InvalidBufferSize(where, 0, shared,
-                          fmt::format("send and recv share {}; use separate buffers{}", elements(shared),
-                                      where.operation == "allreduce" ? " or allreduce_inplace" : ""));
+                          core::format("send and recv share {}; use separate buffers{}", elements(shared),
+                                       where.operation == "allreduce" ? " or allreduce_inplace" : ""));
 }
 
 void check_gathered_segments(Where where, std::size_t send, std::size_t recv, std::span<const std::size_t> counts,
@@ -93,8 +92,8 @@ void check_gathered_segments(Where where, std::size_t send, std::size_t recv, st
   check_entry_per_rank(where, displs.size(), "displs");
   if (send != counts[where.rank]) {
     throw InvalidBufferSize(where, counts[where.rank], send,
-                            fmt::format("send has {}, but counts[{}] says {}; they must be equal", elements(send),
-                                        where.rank, counts[where.rank]));
+                            core::format("send has {}, but counts[{}] says {}; they must be equal", elements(send),
+                                         where.rank, counts[where.rank]));
   }
   std::size_t needed = 0;
   std::size_t last = 0;
@@ -113,9 +112,9 @@ void check_gathered_segments(Where where, std::size_t send, std::size_t recv, st
   }
   if (recv < needed) {
     throw InvalidBufferSize(where, needed, recv,
-                            fmt::format("recv has {}, but rank {}'s segment of {} from {} on ends at {}; make recv at "
-                                        "least that long",
-                                        elements(recv), last, elements(counts[last]), displs[last], needed));
+                            core::format("recv has {}, but rank {}'s segment of {} from {} on ends at {}; make recv at "
+                                         "least that long",
+                                         elements(recv), last, elements(counts[last]), displs[last], needed));
   }
   if (!in_order) check_disjoint(where, counts, displs);
 }

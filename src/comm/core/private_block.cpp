@@ -1,12 +1,12 @@
 #include <cobre/comm/region.hpp>
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
+#include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
 #include "comm/core/page_placement.hpp"
 
@@ -16,9 +16,9 @@ std::size_t region_bytes(const Where& where, std::size_t count, std::size_t elem
   constexpr std::size_t largest = std::numeric_limits<std::ptrdiff_t>::max();
   if (count > largest / element_size) {
     throw AllocationFailed(where, std::numeric_limits<std::size_t>::max(),
-                           fmt::format("{} elements of {} bytes are more than any process can address; check how the "
-                                       "count was computed",
-                                       count, element_size));
+                           core::format("{} elements of {} bytes are more than any process can address; check how the "
+                                        "count was computed",
+                                        count, element_size));
   }
   return count * element_size;
 }
@@ -28,11 +28,11 @@ PrivateBlock::PrivateBlock(const Where& where, std::size_t bytes, const RegionOp
   if (const auto limit = core::available_memory(); bytes > limit.bytes) {
     throw AllocationFailed(
         where, bytes,
-        fmt::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
+        core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
   }
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    throw AllocationFailed(where, bytes, fmt::format("the kernel refused the memory ({})", std::strerror(errno)));
+    throw AllocationFailed(where, bytes, core::format("the kernel refused the memory ({})", std::strerror(errno)));
   }
   data_ = mapped;
   core::place_pages(data_, bytes_, options);

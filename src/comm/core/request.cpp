@@ -1,7 +1,7 @@
 #include <cobre/comm/detail/lane.hpp>
 #include <cobre/comm/request.hpp>
 
-#include <fmt/format.h>
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::detail {
 
@@ -15,9 +15,9 @@ void throw_already_started(const Where& where) {
 
 void throw_needs_threads(const Where& where, const char* level) {
   throw InvalidOperation(where,
-                         fmt::format("operations that are not waited for run on a thread of their own, but MPI was "
-                                     "started with ThreadLevel::{}; start it with ThreadLevel::Multiple",
-                                     level));
+                         core::format("operations that are not waited for run on a thread of their own, but MPI was "
+                                      "started with ThreadLevel::{}; start it with ThreadLevel::Multiple",
+                                      level));
 }
 
 }  // namespace cobre::comm::detail

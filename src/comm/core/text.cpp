@@ -1,7 +1,8 @@
 #include "comm/core/text.hpp"
 
-#include <fmt/format.h>
 #include <string.h>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 
@@ -11,40 +12,42 @@ std::string quoted(std::string_view value) {
   for (const char c : value.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte >= 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+      out += core::format("\\x{:02x}", byte);
     } else {
       out += c;
     }
   }
   out += '\'';
-  if (value.size() > longest) out += fmt::format(" (cut: {} characters in all)", value.size());
+  if (value.size() > longest) out += core::format(" (cut: {} characters in all)", value.size());
   return out;
 }
 
 std::string rank_list(std::span<const std::size_t> ranks) {
   constexpr std::size_t longest = 16;
-  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  if (ranks.size() == 1) return core::format("rank {}", ranks[0]);
   std::string out = "ranks ";
   const std::size_t shown = ranks.size() > longest ? longest : ranks.size();
   for (std::size_t i = 0; i < shown; ++i) {
     if (i > 0) out += (i + 1 == ranks.size()) ? " and " : ", ";
-    out += fmt::format("{}", ranks[i]);
+    out += core::format("{}", ranks[i]);
   }
-  if (shown < ranks.size()) out += fmt::format(" and {} more", ranks.size() - shown);
+  if (shown < ranks.size()) out += core::format(" and {} more", ranks.size() - shown);
   return out;
 }
 
 std::string elements(std::size_t count) {
-  return count == 1 ? "1 element" : fmt::format("{} elements", count);
+  return count == 1 ? "1 element" : core::format("{} elements", count);
 }
 
 std::string signal_name(int signal) {
   const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("{} (SIG{})", signal, name) : fmt::format("{}", signal);
+  return name != nullptr ? core::format("{} (SIG{})", signal, name) : core::format("{}", signal);
 }
 
 std::string joined(std::span<const std::string> words, std::string_view separator) {
-  return fmt::format("{}", fmt::join(words.begin(), words.end(), separator));
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text.append(i == 0 ? "" : separator).append(words[i]);
+  return text;
 }
 
 bool is_utf8(std::string_view bytes) noexcept {

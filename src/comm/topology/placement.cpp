@@ -2,10 +2,9 @@
 
 #include <cobre/comm/detail/operation.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting_cpus.hpp"
 #include "comm/core/warnings.hpp"
@@ -62,9 +61,9 @@ void warn_of_spanning(const ExecutionTopology& topology) {
   const auto ranks = topology.ranks_that_span_domains();
   if (topology.world_size == 1 || ranks.empty()) return;
   core::warn(
-      fmt::format("{} may run on several NUMA domains ({} on {} of them): memory may be far away; bind each rank "
-                  "to one, with cobre-comm run --bind numa, mpirun --bind-to numa or srun --cpu-bind=ldoms",
-                  core::rank_list(ranks), ranks.front(), topology.placements[ranks.front()].numa_domains.size()));
+      core::format("{} may run on several NUMA domains ({} on {} of them): memory may be far away; bind each rank "
+                   "to one, with cobre-comm run --bind numa, mpirun --bind-to numa or srun --cpu-bind=ldoms",
+                   core::rank_list(ranks), ranks.front(), topology.placements[ranks.front()].numa_domains.size()));
 }
 
 }  // namespace cobre::comm::topology

@@ -1,6 +1,5 @@
 #include "command.hpp"
 
-#include <fmt/format.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
@@ -40,7 +39,7 @@ void add_info(CLI::App& app, int& exit_code) {
       return;
     }
     const Facts facts = collect_facts();
-    fmt::print("{}\n", options->json ? facts.dump(2) : as_text(facts));
+    std::puts((options->json ? facts.dump(2) : as_text(facts)).c_str());
     std::fflush(stdout);
   });
 }

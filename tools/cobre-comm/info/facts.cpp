@@ -1,7 +1,6 @@
 #include "facts.hpp"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <limits>
 #include <string>
 
+#include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
 #include "comm/core/waiting_cpus.hpp"
 #include "comm/factory/selection.hpp"
@@ -36,7 +36,7 @@ namespace {
 namespace core = comm::core;
 
 std::string amount(std::uint64_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (std::uint64_t{1} << 30));
+  return comm::core::format("{:.1f} GiB", static_cast<double>(bytes) / (std::uint64_t{1} << 30));
 }
 
 bool compiled_in(const std::string& backend) {
@@ -75,7 +75,7 @@ Facts choice() {
     facts["error"] = error.what();
   }
   const auto launch = launch_of_this_process();
-  facts["started_by"] = launch ? fmt::format("{} ({})", launch->launcher, launch->variable) : "itself";
+  facts["started_by"] = launch ? comm::core::format("{} ({})", launch->launcher, launch->variable) : "itself";
   return facts;
 }
 
@@ -95,7 +95,7 @@ std::string transport(const std::string& library) {
   }
   std::string forced;
   for (const char* const variable : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl", "UCX_TLS", "FI_PROVIDER"}) {
-    if (const char* const value = std::getenv(variable)) forced += fmt::format(" {}={}", variable, value);
+    if (const char* const value = std::getenv(variable)) forced += comm::core::format(" {}={}", variable, value);
   }
   return forced.empty() ? "chosen by the library when it starts; OMPI_MCA_pml and OMPI_MCA_btl decide otherwise"
                         : "asked for:" + forced;
@@ -132,7 +132,7 @@ Facts host(const comm::topology::Machine& machine) {
   utsname system{};
   (void)uname(&system);
   Facts facts{{"name", comm::topology::host_name()},
-              {"kernel", fmt::format("{} {}", system.sysname, system.release)},
+              {"kernel", comm::core::format("{} {}", system.sysname, system.release)},
               {"sockets", machine.sockets},
               {"cores", machine.cores.size()},
               {"cpus", sysconf(_SC_NPROCESSORS_ONLN)}};
@@ -153,10 +153,11 @@ Facts limits(const comm::topology::Machine& machine) {
   facts["affinity"] = cpu_list(core::allowed_cpus());
   facts["cgroup_cpus"] = quota == std::numeric_limits<std::size_t>::max() ? Facts("no limit") : Facts(quota);
   facts["usable_cores"] = usable_cores(machine);
-  facts["memory_left"] = fmt::format("{} ({})", amount(memory.bytes), memory.source);
-  facts["dev_shm"] = has_shm ? fmt::format("{} of {} free (not needed: segments have no name in it)",
-                                           amount(shm.f_bavail * shm.f_frsize), amount(shm.f_blocks * shm.f_frsize))
-                             : "absent (not needed)";
+  facts["memory_left"] = comm::core::format("{} ({})", amount(memory.bytes), memory.source);
+  facts["dev_shm"] = has_shm
+                         ? comm::core::format("{} of {} free (not needed: segments have no name in it)",
+                                              amount(shm.f_bavail * shm.f_frsize), amount(shm.f_blocks * shm.f_frsize))
+                         : "absent (not needed)";
   return facts;
 }
 

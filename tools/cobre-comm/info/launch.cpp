@@ -1,6 +1,5 @@
 #include "launch.hpp"
 
-#include <fmt/format.h>
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/factory.hpp>
 
@@ -8,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "comm/core/format.hpp"
 #include "run/mpi.hpp"
 
 namespace cobre::command {
@@ -31,7 +31,7 @@ constexpr std::array announcements{Announcement{"COBRE_SHM_SIZE", "cobre-comm ru
 std::optional<Launch> launch_of_this_process() {
   for (const Announcement& one : announcements) {
     const auto size = comm::slurm::detail::number<std::size_t>({one.variable});
-    if (size) return Launch{one.launcher, fmt::format("{}={}", one.variable, *size), *size};
+    if (size) return Launch{one.launcher, comm::core::format("{}={}", one.variable, *size), *size};
   }
   return std::nullopt;
 }
@@ -39,8 +39,8 @@ std::optional<Launch> launch_of_this_process() {
 std::optional<std::string> explain_singletons(std::size_t size) {
   const auto launch = launch_of_this_process();
   if (!launch || launch->size <= 1 || size != 1) return std::nullopt;
-  const std::string what = fmt::format("{} started {} processes ({}), but each of them is rank 0 of 1",
-                                       launch->launcher, launch->size, launch->variable);
+  const std::string what = comm::core::format("{} started {} processes ({}), but each of them is rank 0 of 1",
+                                              launch->launcher, launch->size, launch->variable);
   if (const char* const forced = std::getenv("COBRE_COMM_BACKEND");
       forced != nullptr && std::string(forced) == "local") {
     return what + ": COBRE_COMM_BACKEND=local makes it so; unset it";

@@ -1,6 +1,5 @@
 #include "layout.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 #include <cobre/comm.hpp>
 
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting_cpus.hpp"
 #include "comm/topology/machine.hpp"
@@ -71,13 +71,13 @@ Facts layout(const comm::ExecutionTopology& topology, const std::vector<Place>& 
 int show_layout(bool as_json) {
   return comm::run([&](const auto& comm) {
     if (const auto problem = explain_singletons(comm.size())) {
-      fmt::print(stderr, "cobre-comm: {}\n", *problem);
+      std::fputs(comm::core::format("cobre-comm: {}\n", *problem).c_str(), stderr);
       return 1;
     }
     const auto places = comm.allgatherv(std::array{Place{comm::core::allowed_cpus(), getpid()}});
     if (comm.rank() == 0) {
       const Facts facts = layout(comm.topology(), places.values);
-      fmt::print("{}\n", as_json ? facts.dump(2) : as_text(facts));
+      std::puts((as_json ? facts.dump(2) : as_text(facts)).c_str());
       std::fflush(stdout);
     }
     return 0;

@@ -4,7 +4,6 @@
 
 #ifdef COBRE_COMM_HAS_SHM
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cobre/comm/shm.hpp>
@@ -14,6 +13,7 @@
 #include <array>
 
 #include "comm/core/descriptor.hpp"
+#include "comm/core/format.hpp"
 #endif
 
 namespace cobre::command {
@@ -30,7 +30,7 @@ constexpr char without = '0';
   std::string found;
   try {
     comm::ShmConfig config;
-    config.name = fmt::format("probe-{}", parent);
+    config.name = comm::core::format("probe-{}", parent);
     config.rank = rank;
     config.size = 2;
     config.connect_timeout = std::chrono::milliseconds(2000);

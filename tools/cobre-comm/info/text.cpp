@@ -1,8 +1,8 @@
 #include "text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::command {
 namespace {
@@ -39,25 +39,25 @@ void print(const Facts& facts, std::size_t depth, std::string& text) {
   for (const auto& [key, value] : facts.items()) {
     const std::string indent(2 * depth, ' ');
     if (is_plain(value)) {
-      text += fmt::format("{}{:<{}}  {}\n", indent, label(key), width, plain_text(value));
+      text += comm::core::format("{}{:<{}}  {}\n", indent, label(key), width, plain_text(value));
     } else if (value.is_array()) {
-      text += fmt::format("{}{}\n", indent, label(key));
+      text += comm::core::format("{}{}\n", indent, label(key));
       for (const Facts& item : value) {
         // The first value of an item is what it is called, or its number.
         std::string words;
         for (const auto& [name, part] : item.items()) {
           if (!words.empty()) {
-            words += fmt::format("  {} {}", label(name), plain_text(part));
+            words += comm::core::format("  {} {}", label(name), plain_text(part));
           } else {
-            words = part.is_number() ? fmt::format("{} {:<3}", label(name), plain_text(part))
-                                     : fmt::format("{:<6}", plain_text(part));
+            words = part.is_number() ? comm::core::format("{} {:<3}", label(name), plain_text(part))
+                                     : comm::core::format("{:<6}", plain_text(part));
           }
         }
-        text += fmt::format("{}  {}", indent, words);
+        text += comm::core::format("{}  {}", indent, words);
         text += "\n";
       }
     } else {
-      text += fmt::format("{}{}\n", indent, label(key));
+      text += comm::core::format("{}{}\n", indent, label(key));
       print(value, depth + 1, text);
     }
   }

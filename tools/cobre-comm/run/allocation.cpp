@@ -1,11 +1,11 @@
 #include "allocation.hpp"
 
-#include <fmt/format.h>
 #include <cobre/comm/base/slurm.hpp>
 
 #include <cstdlib>
 #include <sstream>
 
+#include "comm/core/format.hpp"
 #include "options.hpp"
 #include "program.hpp"
 

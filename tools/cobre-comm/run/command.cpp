@@ -1,6 +1,5 @@
 #include "command.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -10,8 +9,11 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "allocation.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/topology/host.hpp"
 #include "job.hpp"
@@ -26,6 +28,12 @@ namespace cobre::command {
 namespace {
 
 using comm::BackendKind;
+
+template <class... T>
+void tell(fmt::format_string<T...> text, T&&... arguments) {
+  const std::string line = "cobre-comm: " + comm::core::format(text, std::forward<T>(arguments)...) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
 
 constexpr std::size_t most_ranks = 128;  // of one group on one machine
 
@@ -56,11 +64,11 @@ std::vector<std::vector<std::string>> environments(BackendKind backend, std::siz
   std::vector<std::vector<std::string>> all(ranks);
   const std::string name = "run-" + make_secret();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    all[rank] = {fmt::format("COBRE_COMM_BACKEND={}", comm::to_string(backend))};
+    all[rank] = {comm::core::format("COBRE_COMM_BACKEND={}", comm::to_string(backend))};
     if (backend != BackendKind::Shm) continue;
     all[rank].push_back("COBRE_SHM_NAME=" + name);
-    all[rank].push_back(fmt::format("COBRE_SHM_RANK={}", rank));
-    all[rank].push_back(fmt::format("COBRE_SHM_SIZE={}", ranks));
+    all[rank].push_back(comm::core::format("COBRE_SHM_RANK={}", rank));
+    all[rank].push_back(comm::core::format("COBRE_SHM_SIZE={}", ranks));
   }
   return all;
 }
@@ -90,7 +98,8 @@ void require_compiled_in(BackendKind backend) {
   const auto available = comm::available_backends();
   const std::string name = comm::to_string(backend);
   if (std::ranges::find(available, name) != available.end()) return;
-  throw UsageError(fmt::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
+  throw UsageError(
+      comm::core::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
 }
 
 // Which backend, and how many ranks: what fits together, or what is wrong with it.
@@ -101,10 +110,10 @@ void settle(RunOptions& options, const comm::topology::Machine& machine) {
   if (!options.ranks) options.ranks = options.backend == BackendKind::Local ? 1 : usable_cores(machine);
   if (*options.ranks == 0) throw UsageError("-n 0: a job has at least one rank");
   if (options.backend == BackendKind::Local && *options.ranks != 1) {
-    throw UsageError(fmt::format("-n {}: the local backend is one process; use --backend shm", *options.ranks));
+    throw UsageError(comm::core::format("-n {}: the local backend is one process; use --backend shm", *options.ranks));
   }
   if (options.backend == BackendKind::Shm && *options.ranks > most_ranks) {
-    throw UsageError(fmt::format("-n {}: at most {} ranks share one machine", *options.ranks, most_ranks));
+    throw UsageError(comm::core::format("-n {}: at most {} ranks share one machine", *options.ranks, most_ranks));
   }
 }
 
@@ -125,8 +134,7 @@ int run_on(const RunOptions& options, const std::vector<HostShare>& places, cons
   if (options.verbose || options.dry_run) {
     std::size_t first = 0;
     for (const HostShare& host : hosts) {
-      fmt::print(stderr, "cobre-comm: ranks {} to {} of {} on {}, tcp\n", first, first + host.ranks - 1, plan.job_ranks,
-                 host.name);
+      tell("ranks {} to {} of {} on {}, tcp", first, first + host.ranks - 1, plan.job_ranks, host.name);
       first += host.ranks;
     }
   }
@@ -136,7 +144,7 @@ int run_on(const RunOptions& options, const std::vector<HostShare>& places, cons
 int run_on_hosts(const RunOptions& options) {
   if (!options.hosts.empty() && !options.hostfile.empty()) throw UsageError("give --hosts or --hostfile, not both");
   if (options.backend != BackendKind::Auto && options.backend != BackendKind::Tcp) {
-    throw UsageError(fmt::format("--backend {}: hosts are reached with tcp", comm::to_string(options.backend)));
+    throw UsageError(comm::core::format("--backend {}: hosts are reached with tcp", comm::to_string(options.backend)));
   }
   return run_on(options, options.hosts.empty() ? read_hostfile(options.hostfile) : parse_hosts(options.hosts),
                 reach_through(options.remote_shell));
@@ -153,9 +161,8 @@ int run_in_allocation(const RunOptions& options) {
 void report(const RunOptions& options, const JobPlan& plan) {
   for (std::size_t rank = 0; rank < plan.job_ranks; ++rank) {
     const auto cpus = plan.cpus[rank].value_or(comm::core::allowed_cpus());
-    fmt::print(stderr, "cobre-comm: rank {} of {} on {}, {}, CPUs {}{}\n", rank, plan.job_ranks,
-               comm::topology::host_name(), comm::to_string(options.backend), cpu_list(cpus),
-               plan.cpus[rank] ? "" : " (not bound)");
+    tell("rank {} of {} on {}, {}, CPUs {}{}", rank, plan.job_ranks, comm::topology::host_name(),
+         comm::to_string(options.backend), cpu_list(cpus), plan.cpus[rank] ? "" : " (not bound)");
   }
 }
 
@@ -172,7 +179,7 @@ int run(RunOptions options) {
   const std::string program = find_program(options.command.front());
   if (options.backend == BackendKind::Mpi) {
     const auto command = mpi_command(options, program, *options.ranks);
-    if (options.verbose || options.dry_run) fmt::print(stderr, "cobre-comm: {}\n", comm::core::joined(command, " "));
+    if (options.verbose || options.dry_run) tell("{}", comm::core::joined(command, " "));
     if (options.dry_run) return 0;
     hand_over(command);
   }
@@ -187,7 +194,7 @@ int run(RunOptions options) {
     plan.environments = environments(options.backend, *options.ranks);
   }
   plan.cpus = places(machine, options.binding, *options.ranks);
-  plan.witnessed = options.backend == BackendKind::Shm;
+  plan.over_network = options.backend == BackendKind::Tcp;
   plan.tag = options.tag || options.colour == Colour::Always;
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
   plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);

@@ -1,18 +1,18 @@
 #include "endings.hpp"
 
-#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <csignal>
 #include <tuple>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::command {
 
 std::string Ending::words() const {
-  return signal != 0 ? fmt::format("was killed by signal {}", comm::core::signal_name(signal))
-                     : fmt::format("ended with code {}", code);
+  return signal != 0 ? comm::core::format("was killed by signal {}", comm::core::signal_name(signal))
+                     : comm::core::format("ended with code {}", code);
 }
 
 std::optional<Ending> look_at(pid_t child) {

@@ -1,12 +1,11 @@
 // What went wrong, who is to blame, and how the rest is made to end.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <csignal>
 #include <map>
 #include <utility>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "supervisor.hpp"
 
@@ -38,7 +37,7 @@ void Job::look_for_endings() {
     --running_;
     // All that it wrote is in the pipes; who else holds their other ends is not waited for.
     for (Source* const source : {&sources_[2 * rank], &sources_[2 * rank + 1]}) {
-      while (source->pipe && read_once(*source)) continue;
+      drain(*source);
       source->lines.finish(*source->stream);
       source->pipe = {};
     }
@@ -53,12 +52,19 @@ void Job::decide_who_failed() {
   if (!failed_at_ || blamed_) return;
   read_reports();
   witness_.take();
-  const auto known = witness_.first_to_fail();
+  const auto named = witness_.first_to_fail();
+  const bool elsewhere = named && *named - plan_.first_rank >= plan_.children();
+  const auto known = named && !elsewhere ? std::optional(*named - plan_.first_rank) : std::nullopt;
   const bool known_ended = known && endings_[*known];
   // Without a view into the group there is nobody to ask; agents end when their ranks have.
-  const bool settled = running_ == 0 || known_ended || !(witness_.sees() || is_relay());
+  const bool settled = running_ == 0 || known_ended || elsewhere || !(witness_.sees() || is_relay());
   if (!settled && Clock::now() < *failed_at_ + verdict_within) return;
   blamed_ = first_failure(endings_, known);
+  if (elsewhere) {
+    // The agent there tells what happened; to the launcher, the ranks here were made to end.
+    if (exit_code_ == 0) exit_code_ = 128 + SIGTERM;
+    return;
+  }
   if (not_started_ || exit_code_ != 0) {
     if (exit_code_ == 0) exit_code_ = not_started;
     return;
@@ -68,21 +74,21 @@ void Job::decide_who_failed() {
   if (output_.closed() && ending.signal == SIGPIPE) return;  // as for any program whose reader has gone
   const std::string rest = running_ == 0      ? ""
                            : plan_.keep_going ? "; the others go on"
-                                              : fmt::format("; ending the other {}", running_);
+                                              : comm::core::format("; ending the other {}", running_);
   if (is_relay()) {
     // What became of a rank its agent has told, but for this signal. Remote shells end with 255 where they could not
     // do their work, and shells with 126 and 127 where there is no agent to start.
     const std::string& host = plan_.relays[*blamed_].host;
     const bool unheard = ending.code == 255 || ending.code == 126 || ending.code == 127;
-    if (unheard) say(fmt::format("the agent on host {} {}{}", host, ending.words(), rest));
-    if (ending.signal == SIGTERM) say(fmt::format("a rank on host {} {}{}", host, ending.words(), rest));
+    if (unheard) say(comm::core::format("the agent on host {} {}{}", host, ending.words(), rest));
+    if (ending.signal == SIGTERM) say(comm::core::format("a rank on host {} {}{}", host, ending.words(), rest));
     return;
   }
   // A rank that fails asks its peers to end. Whether that happened on another host the launcher knows.
   if (orders_ != nullptr && ending.signal == SIGTERM) return;
   const std::string where = witness_.whereabouts(*blamed_);
-  say(fmt::format("rank {} of {} (pid {} on {}) {}{}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_], host_,
-                  ending.words(), where.empty() ? "" : " " + where, rest));
+  say(comm::core::format("rank {} of {} (pid {} on {}) {}{}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_],
+                         host_, ending.words(), where.empty() ? "" : " " + where, rest));
 }
 
 void Job::press_on() {
@@ -91,9 +97,9 @@ void Job::press_on() {
     deadline_.reset();
     if (running_ == 0) return;
     exit_code_ = timed_out;
-    say(fmt::format("{} of {} {} still run after {} s (--timeout): {}; ending them", running_, plan_.children(),
-                    is_relay() ? "hosts" : "ranks", std::chrono::duration<double>(*plan_.timeout).count(),
-                    whereabouts_of_running()));
+    say(comm::core::format("{} of {} {} still run after {} s (--timeout): {}; ending them", running_, plan_.children(),
+                           is_relay() ? "hosts" : "ranks", std::chrono::duration<double>(*plan_.timeout).count(),
+                           whereabouts_of_running()));
     next_pressure_ = now;
   }
   if (!next_pressure_ || now < *next_pressure_) return;

@@ -1,12 +1,11 @@
 #include "hosts.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "options.hpp"
 
@@ -15,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view entry) {
   throw UsageError(
-      fmt::format("{} is no host: write name or name:ranks, as in --hosts a:4,b:4", comm::core::quoted(entry)));
+      comm::core::format("{} is no host: write name or name:ranks, as in --hosts a:4,b:4", comm::core::quoted(entry)));
 }
 
 std::size_t parse_count(std::string_view text, std::string_view entry) {
@@ -81,9 +80,9 @@ std::vector<HostShare> read_hostfile(const std::string& file) {
   std::ifstream in(file);
   std::ostringstream text;
   if (!in || !(text << in.rdbuf()))
-    throw UsageError(fmt::format("cannot read the hosts in {}", comm::core::quoted(file)));
+    throw UsageError(comm::core::format("cannot read the hosts in {}", comm::core::quoted(file)));
   auto hosts = parse_hostfile(text.str());
-  if (hosts.empty()) throw UsageError(fmt::format("{} names no host", comm::core::quoted(file)));
+  if (hosts.empty()) throw UsageError(comm::core::format("{} names no host", comm::core::quoted(file)));
   return hosts;
 }
 
@@ -93,8 +92,8 @@ std::vector<HostShare> fill(std::vector<HostShare> hosts, std::optional<std::siz
   if (!ranks) return hosts;
   if (*ranks == 0) throw UsageError("-n 0: a job has at least one rank");
   if (*ranks > places) {
-    throw UsageError(fmt::format("-n {}: the hosts have places for {} ranks; give them more, as in --hosts a:8,b:8",
-                                 *ranks, places));
+    throw UsageError(comm::core::format(
+        "-n {}: the hosts have places for {} ranks; give them more, as in --hosts a:8,b:8", *ranks, places));
   }
   std::size_t left = *ranks;
   for (HostShare& host : hosts) {

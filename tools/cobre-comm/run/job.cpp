@@ -1,7 +1,6 @@
 #include "job.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 #include "supervisor.hpp"
 
@@ -32,23 +32,24 @@ Job::Job(const JobPlan& plan, FrameReader* orders)
       input_(orders != nullptr     ? Input::Way::Fed
              : plan.relays.empty() ? Input::Way::HandedOver
                                    : Input::Way::Relayed),
+      witness_(plan.over_network ? plan.children() : 0),
       endings_(plan.children()),
       reports_(make_pipe()) {}
 
 int Job::run() {
   try {
     start();
+    if (orders_ != nullptr) follow_orders();  // those that came together with the plan
+    // Who asks twice does not want to wait for a reader of our output either.
+    while (running_ > 0 || (!asked_twice_ && (output_.pending() || errors_.pending()))) {
+      wait_for_something();
+      look_for_endings();
+      decide_who_failed();
+      press_on();
+    }
   } catch (...) {
     end_all();
     throw;
-  }
-  if (orders_ != nullptr) follow_orders();  // those that came together with the plan
-  // Who asks twice does not want to wait for a reader of our output either.
-  while (running_ > 0 || (!asked_twice_ && (output_.pending() || errors_.pending()))) {
-    wait_for_something();
-    look_for_endings();
-    decide_who_failed();
-    press_on();
   }
   end_all();
   return exit_code_;
@@ -101,9 +102,10 @@ void Job::prepare_rank(RankStart& start, std::size_t child, const SecretFile& se
     start.inherited.push_back(secret.descriptor());
     start.environment.push_back(secret.variable());
   }
-  if (child == 0 && plan_.witnessed && witness_.for_rank_0() >= 0) {
-    start.inherited.push_back(witness_.for_rank_0());
-    start.environment.push_back(witness_.variable());
+  for (const auto& handed : {rank_of(child) == 0 ? witness_.for_rank_0() : std::nullopt, witness_.ledger(child)}) {
+    if (!handed) continue;
+    start.inherited.push_back(handed->descriptor);
+    start.environment.push_back(handed->variable);
   }
 }
 
@@ -112,8 +114,8 @@ std::string Job::tag(std::size_t child, bool colour) const {
   const std::size_t rank = rank_of(child);
   const std::size_t width = std::to_string(plan_.job_ranks - 1).size();
   constexpr std::array colours{36, 33, 32, 35, 34, 31};
-  const std::string text = fmt::format("[{:>{}}]", rank, width);
-  return colour ? fmt::format("\x1b[{}m{}\x1b[0m ", colours[rank % colours.size()], text) : text + " ";
+  const std::string text = comm::core::format("[{:>{}}]", rank, width);
+  return colour ? comm::core::format("\x1b[{}m{}\x1b[0m ", colours[rank % colours.size()], text) : text + " ";
 }
 
 // Whatever the ranks have started and left behind; then the zombies that kept their numbers.

@@ -29,7 +29,7 @@ struct JobPlan {
   std::size_t first_rank = 0;  // of those here
   std::size_t job_ranks = 0;   // of all hosts together
   std::string secret = {};     // for tcp; the ranks get it in a file that has no name
-  bool witnessed = false;      // rank 0 may show what the ranks are in
+  bool over_network = false;   // each rank keeps a ledger of what it is in
   bool tag = false;
   bool colour_output = false;
   bool colour_errors = false;

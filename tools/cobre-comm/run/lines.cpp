@@ -1,5 +1,6 @@
 #include "lines.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,9 @@ namespace cobre::command {
 void Stream::write_some() {
   // A pipe that polls writable takes PIPE_BUF bytes without blocking. Our streams are shared with whoever started us,
   // so they are not ours to make non-blocking.
+  // Looked at again, because our other stream may be the same pipe and have filled it.
+  pollfd entry{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+  if (poll(&entry, 1, 0) <= 0) return;
   const std::size_t part = std::min<std::size_t>(waiting_.size() - written_, PIPE_BUF);
   const ssize_t count = write(descriptor_, waiting_.data() + written_, part);
   if (count < 0) {

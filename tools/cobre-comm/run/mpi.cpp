@@ -1,7 +1,6 @@
 #include "mpi.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <system_error>
 
 #include "comm/core/descriptor.hpp"
+#include "comm/core/format.hpp"
 #include "program.hpp"
 
 #include <cobre/comm/base/slurm.hpp>
@@ -83,7 +83,7 @@ Words open_mpi_words(const RunOptions& options, const Launcher& launcher, std::s
   if (options.tag) words.insert(words.end(), {"--tag-output"});
   if (options.keep_going) words.insert(words.end(), {"--mca", "orte_abort_on_non_zero_status", "0"});
   if (options.timeout_seconds) {
-    words.insert(words.end(), {"--timeout", fmt::format("{:.0f}", std::ceil(*options.timeout_seconds))});
+    words.insert(words.end(), {"--timeout", comm::core::format("{:.0f}", std::ceil(*options.timeout_seconds))});
   }
   return words;
 }
@@ -94,7 +94,7 @@ Words mpich_words(const RunOptions& options, const Launcher& launcher, std::size
   if (options.tag) words.insert(words.end(), {"-prepend-rank"});
   if (options.keep_going) words.insert(words.end(), {"-disable-auto-cleanup"});
   if (options.timeout_seconds) {
-    (void)setenv("MPIEXEC_TIMEOUT", fmt::format("{:.0f}", std::ceil(*options.timeout_seconds)).c_str(), 1);
+    (void)setenv("MPIEXEC_TIMEOUT", comm::core::format("{:.0f}", std::ceil(*options.timeout_seconds)).c_str(), 1);
   }
   return words;
 }
@@ -160,9 +160,9 @@ std::vector<std::string> mpi_command(const RunOptions& options, const std::strin
     words = slurm_words(options, *srun, family, ranks);
   } else {
     throw UsageError(
-        fmt::format("no launcher of {} is in PATH (mpirun, mpiexec or, in a Slurm job, srun); install it, "
-                    "or run on this machine without MPI: --backend shm",
-                    name_of(family)));
+        comm::core::format("no launcher of {} is in PATH (mpirun, mpiexec or, in a Slurm job, srun); install it, "
+                           "or run on this machine without MPI: --backend shm",
+                           name_of(family)));
   }
   words.insert(words.end(), options.command.begin(), options.command.end());
   return words;

@@ -18,6 +18,7 @@ Outbox::Outbox(std::string_view first) : waiting_(first) {
 }
 
 void Outbox::write_some() {
+  if (waiting_.empty()) return;
   const ssize_t count = write(near_.get(), waiting_.data(), waiting_.size());
   if (count >= 0) {
     waiting_.erase(0, static_cast<std::size_t>(count));

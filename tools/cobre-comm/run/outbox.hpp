@@ -21,6 +21,8 @@ class Outbox {
   void add(std::string_view bytes) {
     if (near_) waiting_ += bytes;
   }
+  /// Whether more may come that is not urgent.
+  [[nodiscard]] bool has_room() const noexcept { return waiting_.size() < (1U << 20); }
   /// What to poll for; -1 where there is nothing to write.
   [[nodiscard]] int wants_write() const noexcept { return waiting_.empty() ? -1 : near_.get(); }
   void write_some();

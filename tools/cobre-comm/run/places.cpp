@@ -1,8 +1,8 @@
 #include "places.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::command {
 namespace {
@@ -48,8 +48,8 @@ std::string cpu_list(const CpuMask& cpus) {
     if (!has(first)) continue;
     std::size_t last = first;
     while (has(last + 1)) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", first);
-    if (last > first) text += fmt::format("-{}", last);
+    text += comm::core::format("{}{}", text.empty() ? "" : ",", first);
+    if (last > first) text += comm::core::format("-{}", last);
     first = last;
   }
   return text;

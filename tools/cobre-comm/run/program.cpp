@@ -1,6 +1,5 @@
 #include "program.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "options.hpp"
 
@@ -35,7 +35,7 @@ std::optional<std::string> find_in_path(const std::string& word) {
   std::string folder;
   while (std::getline(folders, folder, ':')) {
     // An empty entry means the current folder.
-    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, word);
+    std::string candidate = comm::core::format("{}/{}", folder.empty() ? "." : folder, word);
     if (is_executable(candidate)) return candidate;
   }
   return std::nullopt;
@@ -64,13 +64,14 @@ std::string find_program(const std::string& word) {
   const std::string shown = comm::core::quoted(word);
   if (word.find('/') == std::string::npos) {
     const bool here = is_executable("./" + word);
-    throw UsageError(fmt::format("there is no program {} in PATH{}", shown,
-                                 here ? fmt::format("; for the one in this folder write './{}'", word) : ""));
+    throw UsageError(
+        comm::core::format("there is no program {} in PATH{}", shown,
+                           here ? comm::core::format("; for the one in this folder write './{}'", word) : ""));
   }
   struct stat status {};
-  if (stat(word.c_str(), &status) != 0) throw UsageError(fmt::format("{}: {}", shown, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw UsageError(fmt::format("{} is a folder, not a program", shown));
-  throw UsageError(fmt::format("{} is not executable; chmod +x makes it so", shown));
+  if (stat(word.c_str(), &status) != 0) throw UsageError(comm::core::format("{}: {}", shown, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) throw UsageError(comm::core::format("{} is a folder, not a program", shown));
+  throw UsageError(comm::core::format("{} is not executable; chmod +x makes it so", shown));
 }
 
 }  // namespace cobre::command

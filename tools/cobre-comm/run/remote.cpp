@@ -1,6 +1,5 @@
 #include "remote.hpp"
 
-#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "comm/core/descriptor.hpp"
+#include "comm/core/format.hpp"
 #include "frames.hpp"
 #include "places.hpp"
 #include "program.hpp"
@@ -24,8 +24,9 @@ std::vector<std::string> forwarded_environment() {
   std::vector<std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    for (const char* const prefix : {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=",
-                                     "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
+    for (const char* const prefix :
+         {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=", "COBRE_TCP_HOST_TIMEOUT_MS=",
+          "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
       if (text.starts_with(prefix)) forwarded.push_back(text);
     }
   }
@@ -93,8 +94,8 @@ std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
   for (std::size_t i = 0; i < plan.ranks; ++i) {
     all[i].emplace_back("COBRE_COMM_BACKEND=tcp");
     all[i].push_back("COBRE_TCP_COORDINATOR=" + plan.coordinator);
-    all[i].push_back(fmt::format("COBRE_TCP_RANK={}", plan.first_rank + i));
-    all[i].push_back(fmt::format("COBRE_TCP_SIZE={}", plan.job_ranks));
+    all[i].push_back(comm::core::format("COBRE_TCP_RANK={}", plan.first_rank + i));
+    all[i].push_back(comm::core::format("COBRE_TCP_SIZE={}", plan.job_ranks));
   }
   return all;
 }
@@ -107,14 +108,14 @@ std::string coordinator_here() {
   socklen_t length = sizeof address;
   const bool bound = probe && bind(probe.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 &&
                      getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  return fmt::format("127.0.0.1:{}", bound ? ntohs(address.sin_port) : random_port());
+  return comm::core::format("127.0.0.1:{}", bound ? ntohs(address.sin_port) : random_port());
 }
 
 std::string coordinator_on(const std::string& host) {
   const bool has_colons = host.find(':') != std::string::npos;
   // Who reaches a host as another user does so as user@host; its address is what follows.
   const std::string name = host.substr(host.find('@') + 1);
-  return fmt::format("{}:{}", has_colons ? fmt::format("[{}]", name) : name, random_port());
+  return comm::core::format("{}:{}", has_colons ? comm::core::format("[{}]", name) : name, random_port());
 }
 
 Reach reach_through(const std::string& remote_shell) {
@@ -185,6 +186,7 @@ int run_agent() {
   job.first_rank = plan.first_rank;
   job.job_ranks = plan.job_ranks;
   job.secret = plan.secret;
+  job.over_network = true;
   job.tag = plan.tag;
   job.colour_output = plan.colour_output;
   job.colour_errors = plan.colour_errors;

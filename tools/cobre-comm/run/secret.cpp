@@ -1,6 +1,5 @@
 #include "secret.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "comm/core/format.hpp"
+
 namespace cobre::command {
 
 std::string make_secret() {
@@ -18,7 +19,7 @@ std::string make_secret() {
     throw std::system_error(errno, std::generic_category(), "getrandom");
   }
   std::string secret;
-  for (const unsigned char byte : bytes) secret += fmt::format("{:02x}", byte);
+  for (const unsigned char byte : bytes) secret += comm::core::format("{:02x}", byte);
   return secret;
 }
 
@@ -31,7 +32,7 @@ SecretFile::SecretFile(const std::string& secret) {
 }
 
 std::string SecretFile::variable() const {
-  return fmt::format("COBRE_TCP_SECRET_FILE=/proc/self/fd/{}", file_.get());
+  return comm::core::format("COBRE_TCP_SECRET_FILE=/proc/self/fd/{}", file_.get());
 }
 
 }  // namespace cobre::command

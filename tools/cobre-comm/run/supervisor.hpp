@@ -40,6 +40,7 @@ struct Source {
   comm::core::Descriptor pipe;
   LineCutter lines;
   Stream* stream = nullptr;
+  std::size_t bytes = 0;  // read so far
 };
 
 class Job {
@@ -75,6 +76,7 @@ class Job {
   void heed_orders();
   static bool read_once(Source& source);
   static void read_from(Source& source);
+  static void drain(Source& source);
   void read_reports();
   void heed(int signal);
 

@@ -1,7 +1,7 @@
 // One turn of the loop: whatever can be read, written or obeyed.
 
-#include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "supervisor.hpp"
 
@@ -26,7 +27,8 @@ void Job::wait_for_something() {
   const std::size_t signals = watch(signals_.descriptor(), POLLIN);
   const std::size_t reports = watch(reports_.read.get(), POLLIN);
   const std::size_t view = watch(witness_.descriptor(), POLLIN);
-  const std::size_t reading = watch(input_.wants_read(), POLLIN);
+  const bool reads_on = !is_relay() || outboxes_.front().has_room();
+  const std::size_t reading = watch(reads_on ? input_.wants_read() : -1, POLLIN);
   const std::size_t writing = watch(input_.wants_write(), POLLOUT);
   const std::size_t output = watch(output_.pending() ? output_.descriptor() : -1, POLLOUT);
   const std::size_t errors = watch(errors_.pending() ? errors_.descriptor() : -1, POLLOUT);
@@ -100,6 +102,7 @@ bool Job::read_once(Source& source) {
   std::array<char, 65536> part;  // NOLINT(cppcoreguidelines-pro-type-member-init): read fills it
   const ssize_t count = read(source.pipe.get(), part.data(), part.size());
   if (count > 0) {
+    source.bytes += static_cast<std::size_t>(count);
     source.lines.feed({part.data(), static_cast<std::size_t>(count)}, *source.stream);
     return true;
   }
@@ -118,13 +121,22 @@ void Job::read_from(Source& source) {
   }
 }
 
+// What is there now: something that the rank has left behind may go on writing.
+void Job::drain(Source& source) {
+  int waiting = 0;
+  if (source.pipe) (void)ioctl(source.pipe.get(), FIONREAD, &waiting);
+  for (const auto before = source.bytes; source.pipe && source.bytes - before < static_cast<std::size_t>(waiting);) {
+    if (!read_once(source)) return;
+  }
+}
+
 void Job::read_reports() {
   if (!reports_.read) return;
   StartFailure failure{};
   while (read(reports_.read.get(), &failure, sizeof failure) == sizeof failure) {
     if (not_started_) continue;
     not_started_ = true;
-    say(fmt::format("cannot execute {}: {}", comm::core::quoted(plan_.program), std::strerror(failure.error)));
+    say(comm::core::format("cannot execute {}: {}", comm::core::quoted(plan_.program), std::strerror(failure.error)));
   }
   // Closed once every rank has become its program.
   pollfd entry{.fd = reports_.read.get(), .events = POLLIN, .revents = 0};
@@ -136,6 +148,7 @@ void Job::heed(int signal) {
     case SIGCHLD: break;  // look_for_endings() follows
     case SIGTSTP:
       signal_all(SIGTSTP);
+      for (Outbox& outbox : outboxes_) outbox.write_some();  // while we can
       if (orders_ == nullptr) (void)raise(SIGSTOP);
       break;
     case SIGINT:

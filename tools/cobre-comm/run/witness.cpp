@@ -3,24 +3,42 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+
+#include "comm/core/inherited.hpp"
 
 namespace cobre::command {
 
+GroupView::GroupView([[maybe_unused]] std::size_t ledgers) {
+#ifdef COBRE_COMM_HAS_TCP
+  ledgers_ = std::vector<comm::tcp::LedgerView>(ledgers);
+#endif
 #ifdef COBRE_COMM_HAS_SHM
-
-GroupView::GroupView() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return;  // then without it
   near_ = comm::core::Descriptor(ends[0]);
   far_ = comm::core::Descriptor(ends[1]);
+#endif
 }
 
-std::string GroupView::variable() const {
-  return "COBRE_COMM_WITNESS=" + comm::shm::witness_text(far_.get());
+std::optional<GroupView::Handed> GroupView::for_rank_0() const {
+  if (!far_) return std::nullopt;
+  return Handed{far_.get(), "COBRE_COMM_WITNESS=" + comm::core::inherited_text(far_.get())};
+}
+
+std::optional<GroupView::Handed> GroupView::ledger([[maybe_unused]] std::size_t child) const {
+#ifdef COBRE_COMM_HAS_TCP
+  if (child < ledgers_.size() && ledgers_[child].file() >= 0) {
+    const int file = ledgers_[child].file();
+    return Handed{file, "COBRE_COMM_LEDGER=" + comm::core::inherited_text(file)};
+  }
+#endif
+  return std::nullopt;
 }
 
 void GroupView::take() {
+#ifdef COBRE_COMM_HAS_SHM
   if (!near_) return;
   pollfd entry{.fd = near_.get(), .events = POLLIN, .revents = 0};
   if (poll(&entry, 1, 0) <= 0) return;
@@ -32,37 +50,40 @@ void GroupView::take() {
     }
   }
   near_ = {};
+#endif
 }
 
 bool GroupView::sees() const noexcept {
+#ifdef COBRE_COMM_HAS_TCP
+  if (std::ranges::any_of(ledgers_, [](const auto& ledger) { return ledger.sees(); })) return true;
+#endif
+#ifdef COBRE_COMM_HAS_SHM
   return seen_.has_value();
-}
-
-std::string GroupView::whereabouts(std::size_t rank) const {
-  return seen_ && rank < seen_->ranks() ? seen_->whereabouts(rank) : "";
-}
-
-std::optional<std::size_t> GroupView::first_to_fail() const {
-  return seen_ ? seen_->first_to_fail() : std::nullopt;
-}
-
 #else
-
-GroupView::GroupView() = default;
-std::string GroupView::variable() const {
-  return "COBRE_COMM_WITNESS=";
-}
-void GroupView::take() {}
-bool GroupView::sees() const noexcept {
   return false;
+#endif
 }
-std::string GroupView::whereabouts(std::size_t) const {
+
+std::string GroupView::whereabouts([[maybe_unused]] std::size_t child) const {
+#ifdef COBRE_COMM_HAS_SHM
+  if (seen_ && child < seen_->ranks()) return seen_->whereabouts(child);
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+  if (child < ledgers_.size()) return ledgers_[child].whereabouts();
+#endif
   return "";
 }
+
 std::optional<std::size_t> GroupView::first_to_fail() const {
+#ifdef COBRE_COMM_HAS_TCP
+  for (const auto& ledger : ledgers_) {
+    if (const auto blamed = ledger.blamed()) return blamed;
+  }
+#endif
+#ifdef COBRE_COMM_HAS_SHM
+  if (seen_) return seen_->first_to_fail();
+#endif
   return std::nullopt;
 }
-
-#endif
 
 }  // namespace cobre::command

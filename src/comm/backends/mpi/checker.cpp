@@ -3,11 +3,10 @@
 #include <cobre/comm/errors.hpp>
 #include <ferrompi/request.hpp>
 
-#include <fmt/format.h>
-
 #include <thread>
 
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/warnings.hpp"
 
@@ -63,9 +62,9 @@ void CollectiveChecker::wait_for_all(const detail::OperationRecord& record) {
                      std::chrono::duration<double>(now - begin).count(), missing);
     }
     if (now > next_warning) {
-      core::warn(fmt::format("rank {} of {} has been in {} for {:.0f} s; missing: {}", rank, records_.size(),
-                             core::describe(record), std::chrono::duration<double>(now - begin).count(),
-                             core::rank_list(missing)));
+      core::warn(core::format("rank {} of {} has been in {} for {:.0f} s; missing: {}", rank, records_.size(),
+                              core::describe(record), std::chrono::duration<double>(now - begin).count(),
+                              core::rank_list(missing)));
       interval *= 2;
       next_warning = now + interval;
     }

@@ -1,6 +1,6 @@
 #include "comm/backends/mpi/errors.hpp"
 
-#include <fmt/format.h>
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::mpi {
 namespace {
@@ -22,7 +22,7 @@ FailedPeer somebody() {
     case ErrorClass::Count:
       std::throw_with_nested(InvalidBufferSize(
           facts.where, facts.count, facts.count,
-          fmt::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
+          core::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
     case ErrorClass::Op: std::throw_with_nested(InvalidOperation(facts.where, error.what()));
     case ErrorClass::ProcFailed:
     case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, somebody()));

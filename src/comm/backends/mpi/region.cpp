@@ -4,8 +4,6 @@
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/window.hpp>
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstring>
 #include <limits>
@@ -14,6 +12,7 @@
 
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/state.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
 #include "comm/core/page_placement.hpp"
 
@@ -60,7 +59,7 @@ void require_same_count(const Where& where, std::size_t count, const Agreement& 
   if (agreed.count == count && agreed.inverted_count == ~count) return;
   throw CollectiveMismatch(
       where, "count", {where.rank},
-      fmt::format("this rank asks for {} elements, others for {} to {}", count, ~agreed.inverted_count, agreed.count));
+      core::format("this rank asks for {} elements, others for {} to {}", count, ~agreed.inverted_count, agreed.count));
 }
 
 }  // namespace
@@ -84,7 +83,7 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
   try {
     if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
       failed = bytes;
-      reason = fmt::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
+      reason = core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
     }
     require_all();
     std::optional<ferrompi::SharedWindow<std::byte>> window;

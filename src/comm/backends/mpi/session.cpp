@@ -2,12 +2,12 @@
 
 #include <cobre/comm/errors.hpp>
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::mpi {
 namespace {
@@ -21,9 +21,9 @@ std::shared_ptr<ferrompi::Mpi> share_mpi(ferrompi::ThreadLevel required) {
   const std::scoped_lock lock(sharing);
   if (auto running = shared.lock()) {
     if (running->thread_level() < required) {
-      throw InitializationFailed("mpi", fmt::format("MPI runs at thread level {}, but {} is asked for; ask for the "
-                                                    "higher one first",
-                                                    to_string(running->thread_level()), to_string(required)));
+      throw InitializationFailed("mpi", core::format("MPI runs at thread level {}, but {} is asked for; ask for the "
+                                                     "higher one first",
+                                                     to_string(running->thread_level()), to_string(required)));
     }
     return running;
   }
@@ -33,9 +33,9 @@ std::shared_ptr<ferrompi::Mpi> share_mpi(ferrompi::ThreadLevel required) {
     return started;
   } catch (const ferrompi::AlreadyInitialized& error) {
     std::throw_with_nested(InitializationFailed(
-        "mpi", fmt::format("{}; where the program holds a ferrompi::Mpi of its own, pass its communicator to "
-                           "FerrompiBackend::init",
-                           error.what())));
+        "mpi", core::format("{}; where the program holds a ferrompi::Mpi of its own, pass its communicator to "
+                            "FerrompiBackend::init",
+                            error.what())));
   } catch (const ferrompi::Error& error) {
     std::throw_with_nested(InitializationFailed("mpi", error.what()));
   }
@@ -49,10 +49,10 @@ void require_announced_size(int world_size) {
     const auto [end, error] = std::from_chars(text, text + std::strlen(text), announced);
     if (error != std::errc{} || *end != '\0' || announced == world_size) continue;
     throw InitializationFailed(
-        "mpi", fmt::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
-                           "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
-                           announced, variable, text, world_size,
-                           ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
+        "mpi", core::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
+                            "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
+                            announced, variable, text, world_size,
+                            ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
   }
 }
 

@@ -1,13 +1,13 @@
 // The slow side of waiting: handing the core round, sleeping, and looking after the others while there is nothing to
 // do.
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "comm/backends/shm/channel.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/warnings.hpp"
 
 namespace cobre::comm::shm {
@@ -63,8 +63,8 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
     }
     if (waited >= next_warning) {
       if (speaks_for_waiting()) {
-        core::warn(fmt::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(record_.operation),
-                               rank_, size_, seconds, situation()));
+        core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(record_.operation),
+                                rank_, size_, seconds, situation()));
       }
       next_warning *= 2;
     }

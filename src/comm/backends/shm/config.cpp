@@ -1,22 +1,13 @@
 #include <cobre/comm/shm.hpp>
 
-#include <fmt/format.h>
-
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/shm/layout.hpp"
-#include "comm/backends/shm/witness.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/format.hpp"
+#include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm {
-namespace {
-
-int witness_from(const core::EnvironmentReader& environment) {
-  const auto text = environment.text("COBRE_COMM_WITNESS");
-  return text ? shm::witness_descriptor(*text) : -1;
-}
-
-}  // namespace
 
 ShmConfig ShmConfig::from_environment() {
   core::EnvironmentReader environment("shm");
@@ -27,7 +18,7 @@ ShmConfig ShmConfig::from_environment() {
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0);
   config.timeout = std::chrono::seconds(seconds);
-  config.witness = witness_from(environment);
+  config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
   return config;
 }
@@ -36,15 +27,16 @@ void shm::check(const ShmConfig& config) {
   constexpr std::size_t longest_name = 200;
   if (config.name.empty() || config.name.size() > longest_name) {
     throw InvalidConfiguration("shm", "COBRE_SHM_NAME", config.name,
-                               fmt::format("a text of 1 to {} bytes that all ranks of the group share", longest_name));
+                               core::format("a text of 1 to {} bytes that all ranks of the group share", longest_name));
   }
   if (config.size == 0 || config.size > largest_group) {
     throw InvalidConfiguration("shm", "COBRE_SHM_SIZE", std::to_string(config.size),
-                               fmt::format("from 1 to {}", largest_group));
+                               core::format("from 1 to {}", largest_group));
   }
   if (config.rank >= config.size) {
-    throw InvalidConfiguration("shm", "COBRE_SHM_RANK", std::to_string(config.rank),
-                               fmt::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
+    throw InvalidConfiguration(
+        "shm", "COBRE_SHM_RANK", std::to_string(config.rank),
+        core::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
   }
   if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0) {
     throw InitializationFailed("shm", "connect_timeout and warn_after must be above 0, and timeout not below it");

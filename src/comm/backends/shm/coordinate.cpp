@@ -1,7 +1,6 @@
 // The rendezvous as rank 0 sees it: take in who comes, turn away who must not, and when all are there give them the
 // segment. One poll loop over everyone, so that a slow or silent visitor delays nobody.
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/segment.hpp"
 #include "comm/backends/shm/witness.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
 
@@ -57,9 +57,9 @@ class Coordinator {
     self.hello.fences = core::join_heavy_fences() ? 1 : 0;
     self.process = open_this_process();
     if (!self.process) {
-      throw InitializationFailed("shm", fmt::format("this process cannot be watched ({}); the shm backend needs Linux "
-                                                    "5.3 and pidfd_open",
-                                                    std::strerror(errno)));
+      throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
+                                                     "5.3 and pidfd_open",
+                                                     std::strerror(errno)));
     }
   }
 
@@ -83,7 +83,7 @@ class Coordinator {
       const int error = bind_to(listener_, name);
       if (error == 0) break;
       if (error != EADDRINUSE) {
-        throw InitializationFailed("shm", fmt::format("rank 0 cannot listen ({})", std::strerror(error)));
+        throw InitializationFailed("shm", core::format("rank 0 cannot listen ({})", std::strerror(error)));
       }
       const core::Descriptor probe = open_socket();
       const bool reached = connect_to(probe, name) == 0;
@@ -92,14 +92,14 @@ class Coordinator {
       if (Clock::now() >= give_up) {
         throw InitializationFailed(
             "shm",
-            fmt::format("another rank 0 of a group named {} is starting{}; give each job its own COBRE_SHM_NAME, "
-                        "and each rank of a job its own COBRE_SHM_RANK",
-                        core::quoted(config_.name), reached ? fmt::format(" in process {}", owner.pid) : ""));
+            core::format("another rank 0 of a group named {} is starting{}; give each job its own COBRE_SHM_NAME, "
+                         "and each rank of a job its own COBRE_SHM_RANK",
+                         core::quoted(config_.name), reached ? core::format(" in process {}", owner.pid) : ""));
       }
       std::this_thread::sleep_for(2ms);
     }
     if (listen(listener_.get(), static_cast<int>(most_visitors)) != 0) {
-      throw InitializationFailed("shm", fmt::format("rank 0 cannot listen ({})", std::strerror(errno)));
+      throw InitializationFailed("shm", core::format("rank 0 cannot listen ({})", std::strerror(errno)));
     }
   }
 
@@ -163,9 +163,9 @@ class Coordinator {
     if (hello.rank == 0 || hello.rank >= config_.size) return true;  // cannot come from this library
     Member& place = members_[hello.rank];
     if (place.here) {
-      refuse(visitor.link, fmt::format("rank {} of the group {} is taken by process {}; give each rank its own "
-                                       "COBRE_SHM_RANK, and each job its own COBRE_SHM_NAME",
-                                       hello.rank, core::quoted(config_.name), place.hello.process.pid));
+      refuse(visitor.link, core::format("rank {} of the group {} is taken by process {}; give each rank its own "
+                                        "COBRE_SHM_RANK, and each job its own COBRE_SHM_NAME",
+                                        hello.rank, core::quoted(config_.name), place.hello.process.pid));
       return true;
     }
     if (!send_message(visitor.link, Reply{})) return true;
@@ -200,7 +200,7 @@ class Coordinator {
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
       if (!members_[rank].here) missing.push_back(rank);
     }
-    give_up(fmt::format(
+    give_up(core::format(
         "of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
         "with the same COBRE_SHM_NAME",
         config_.size, core::rank_list(missing), core::quoted(config_.name), config_.connect_timeout.count()));
@@ -208,8 +208,8 @@ class Coordinator {
 
   [[noreturn]] void give_up_on_size(const core::Descriptor& link, const Hello& hello) const {
     const std::string words =
-        fmt::format("rank {} came to the group {} with COBRE_SHM_SIZE {}, but rank 0 has {}; give all ranks the same",
-                    hello.rank, core::quoted(config_.name), hello.size, config_.size);
+        core::format("rank {} came to the group {} with COBRE_SHM_SIZE {}, but rank 0 has {}; give all ranks the same",
+                     hello.rank, core::quoted(config_.name), hello.size, config_.size);
     refuse(link, words);
     give_up(words);
   }

@@ -1,6 +1,5 @@
 #include "comm/backends/shm/endpoint.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -13,6 +12,7 @@
 
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/scratch.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 #include "comm/topology/placement.hpp"
 
@@ -155,7 +155,7 @@ void Endpoint::barrier(const detail::OperationRecord& record) {
 const std::byte* Endpoint::shown_by(std::size_t rank, Word offset, std::size_t bytes) {
   if (offset > agreement_.buffer_bytes || bytes > agreement_.buffer_bytes - offset) [[unlikely]] {
     throw CollectiveFailed(channel_.where(), 0,
-                           fmt::format("rank {} points outside of its buffer; its memory is corrupt", rank));
+                           core::format("rank {} points outside of its buffer; its memory is corrupt", rank));
   }
   return buffer_of(rank) + offset;
 }

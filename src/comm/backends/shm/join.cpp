@@ -1,6 +1,5 @@
 // The rendezvous as every rank but 0 sees it: keep knocking until rank 0 opens, say who we are, wait for the rest.
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
 
@@ -40,9 +40,9 @@ class Joiner {
   Gathering run() {
     const core::Descriptor process = open_this_process();
     if (!process) {
-      throw InitializationFailed("shm", fmt::format("this process cannot be watched ({}); the shm backend needs Linux "
-                                                    "5.3 and pidfd_open",
-                                                    std::strerror(errno)));
+      throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
+                                                     "5.3 and pidfd_open",
+                                                     std::strerror(errno)));
     }
     for (;;) {
       knock();
@@ -72,8 +72,8 @@ class Joiner {
       const int error = connect_to(link_, name);
       if (error == 0) break;
       if (error != ECONNREFUSED && error != EAGAIN && error != EINTR) {
-        throw InitializationFailed("shm",
-                                   fmt::format("rank {} cannot reach rank 0 ({})", config_.rank, std::strerror(error)));
+        throw InitializationFailed(
+            "shm", core::format("rank {} cannot reach rank 0 ({})", config_.rank, std::strerror(error)));
       }
       if (Clock::now() >= deadline_) throw_no_coordinator();
       std::this_thread::sleep_for(pause);
@@ -83,9 +83,9 @@ class Joiner {
 
   [[noreturn]] void throw_no_coordinator() const {
     throw InitializationFailed(
-        "shm", fmt::format("rank {} of {} waited {} ms for rank 0 of the group {}, which never came; start it on this "
-                           "machine with the same COBRE_SHM_NAME",
-                           config_.rank, config_.size, config_.connect_timeout.count(), core::quoted(config_.name)));
+        "shm", core::format("rank {} of {} waited {} ms for rank 0 of the group {}, which never came; start it on this "
+                            "machine with the same COBRE_SHM_NAME",
+                            config_.rank, config_.size, config_.connect_timeout.count(), core::quoted(config_.name)));
   }
 
   // False where the other side closed.

@@ -1,7 +1,6 @@
 #include "comm/backends/shm/memory.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
 #include "comm/core/page_placement.hpp"
 
@@ -18,7 +18,7 @@ namespace cobre::comm::shm {
 namespace {
 
 [[noreturn]] void refuse(const Where& where, std::size_t bytes, std::string_view what) {
-  throw AllocationFailed(where, bytes, fmt::format("{} ({})", what, std::strerror(errno)));
+  throw AllocationFailed(where, bytes, core::format("{} ({})", what, std::strerror(errno)));
 }
 
 int reserve(int fd, std::size_t bytes) {
@@ -35,7 +35,7 @@ core::Descriptor create_memory(const Where& where, std::size_t bytes, const Regi
   if (const auto limit = core::available_memory(); bytes > limit.bytes) {
     throw AllocationFailed(
         where, bytes,
-        fmt::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
+        core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
   }
   core::Descriptor memory(memfd_create("cobre-comm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory) refuse(where, bytes, "the kernel gave no memory file");
@@ -88,9 +88,9 @@ Mapping::Mapping(const Where& where, const core::Descriptor& memory, std::size_t
   if (fstat(memory.get(), &status) != 0) refuse(where, bytes, "the memory file is gone");
   if (static_cast<std::size_t>(status.st_size) != bytes) {
     throw AllocationFailed(where, bytes,
-                           fmt::format("the memory file has {} bytes; do all ranks run the same version of this "
-                                       "library?",
-                                       status.st_size));
+                           core::format("the memory file has {} bytes; do all ranks run the same version of this "
+                                        "library?",
+                                        status.st_size));
   }
   if (bytes == 0) return;
   pages_ = Registry::instance().find_or_map({status.st_dev, status.st_ino, access}, [&] {

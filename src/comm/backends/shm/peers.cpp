@@ -1,6 +1,5 @@
 #include "comm/backends/shm/peers.hpp"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +14,8 @@
 #include <optional>
 #include <sstream>
 #include <string>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -36,7 +37,7 @@ std::optional<long> read_field(const std::string& file, std::string_view key) {
 
 // A process that nobody has waited for yet: the wait status is the last number of its stat line.
 std::optional<int> status_of_zombie(pid_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::ifstream in(core::format("/proc/{}/stat", pid));
   std::string text;
   if (!std::getline(in, text)) return std::nullopt;
   const auto name_end = text.rfind(')');  // the name itself may hold blanks and brackets
@@ -92,7 +93,7 @@ Peers::Peers(std::vector<core::Descriptor> processes, std::vector<std::size_t> p
     Peer peer{.pid = getpid(), .same_process = true};
     if (process != this_one) {
       // A descriptor says which process it is in the reader's own namespace; 0 or -1 where it is not visible there.
-      const auto pid = read_field(fmt::format("/proc/self/fdinfo/{}", processes_[process]->get()), "Pid:");
+      const auto pid = read_field(core::format("/proc/self/fdinfo/{}", processes_[process]->get()), "Pid:");
       peer = {.pid = static_cast<pid_t>(std::max(0L, pid.value_or(0))), .same_process = false};
     }
     peers_.push_back(peer);

@@ -1,11 +1,10 @@
 // Shared regions: rank 0 makes the memory, hands it over the links of the rendezvous, and all agree that they have it.
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -61,9 +60,9 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
     const bool leader_failed = rank == 0 && told && reply.kind == ReplyKind::NoMemory;
     throw AllocationFailed(where, bytes,
                            leader_failed ? std::string(reply.words())
-                                         : fmt::format("rank {} could not map the region; see its limits of address "
-                                                       "space and of open files",
-                                                       rank));
+                                         : core::format("rank {} could not map the region; see its limits of address "
+                                                        "space and of open files",
+                                                        rank));
   }
   const void* const readable = rank_ == 0 ? region.writable.data() : region.readable.data();
   void* const writable = region.writable.data();

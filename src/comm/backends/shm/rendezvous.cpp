@@ -1,6 +1,5 @@
 #include "comm/backends/shm/rendezvous.hpp"
 
-#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "comm/backends/shm/layout.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
@@ -36,7 +36,7 @@ Address abstract_address(const std::string& name) {
 }  // namespace
 
 std::string socket_name(const std::string& group) {
-  return fmt::format("cobre-comm/{}/{:016x}", geteuid(), hash(group, 1));
+  return core::format("cobre-comm/{}/{:016x}", geteuid(), hash(group, 1));
 }
 
 std::uint64_t name_check(const std::string& group) {
@@ -46,9 +46,9 @@ std::uint64_t name_check(const std::string& group) {
 core::Descriptor open_socket() {
   core::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) {
-    throw InitializationFailed("shm", fmt::format("no socket could be opened ({}); raise the limit of open files "
-                                                  "(ulimit -n)",
-                                                  std::strerror(errno)));
+    throw InitializationFailed("shm", core::format("no socket could be opened ({}); raise the limit of open files "
+                                                   "(ulimit -n)",
+                                                   std::strerror(errno)));
   }
   return socket;
 }
@@ -72,9 +72,9 @@ int connect_to(const core::Descriptor& socket, const std::string& name) {
 
 void throw_foreign_owner(const std::string& group, unsigned uid) {
   throw InitializationFailed(
-      "shm", fmt::format("the name {} is held by a process of user {}, not of this user ({}); choose another "
-                         "COBRE_SHM_NAME, one that nobody can guess",
-                         core::quoted(group), uid, geteuid()));
+      "shm", core::format("the name {} is held by a process of user {}, not of this user ({}); choose another "
+                          "COBRE_SHM_NAME, one that nobody can guess",
+                          core::quoted(group), uid, geteuid()));
 }
 
 Gathering gather_group(const ShmConfig& config) {

@@ -1,8 +1,8 @@
 #include "comm/backends/shm/segment.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -24,7 +24,7 @@ Agreement plan_segment(const ShmConfig& config, std::size_t cpus, bool asymmetri
   const std::size_t least = plan.buffer_offset + ranks * smallest_buffer;
   if (config.segment_bytes < least) {
     throw InitializationFailed(
-        "shm", fmt::format("segment_bytes is {}, but {} ranks need at least {}", config.segment_bytes, ranks, least));
+        "shm", core::format("segment_bytes is {}, but {} ranks need at least {}", config.segment_bytes, ranks, least));
   }
   const std::size_t share = (config.segment_bytes - plan.buffer_offset) / ranks / page * page;
   plan.buffer_bytes = std::min(share, largest_buffer);

@@ -4,7 +4,6 @@
 #include <cobre/comm/detail/division.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/segment.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/part.hpp"
 
 namespace cobre::comm::shm {
@@ -28,7 +28,7 @@ struct Share {
 [[noreturn]] void throw_too_few_files(const Where& where, std::uint64_t bytes) {
   throw AllocationFailed(
       where, bytes,
-      fmt::format("rank 0 could not open enough files ({}); raise its limit (ulimit -n)", std::strerror(errno)));
+      core::format("rank 0 could not open enough files ({}); raise its limit (ulimit -n)", std::strerror(errno)));
 }
 
 core::Descriptor copy_of(const Where& where, const core::Descriptor& memory, std::uint64_t bytes) {
@@ -126,9 +126,9 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
     const bool no_memory = told && reply.kind == ReplyKind::NoMemory;
     throw AllocationFailed(where, own.bytes,
                            no_memory ? std::string(reply.words())
-                                     : fmt::format("rank {} could not take its share; see its limits of address space "
-                                                   "and of open files",
-                                                   rank));
+                                     : core::format("rank {} could not take its share; see its limits of address space "
+                                                    "and of open files",
+                                                    rank));
   }
   if (!division.part) return nullptr;
 

@@ -1,7 +1,5 @@
 // Why an operation cannot go on: finding it out, telling everyone, and saying it in words.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -11,6 +9,7 @@
 #include "comm/backends/shm/channel.hpp"
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/disagreement.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
@@ -31,11 +30,12 @@ std::vector<std::size_t> ranks_in(const RankSet& set) {
 
 std::string explain(const Verdict& verdict) {
   switch (verdict.kind) {
-    case VerdictKind::PeerFailed: return fmt::format("rank {} died or left the group", verdict.subject);
+    case VerdictKind::PeerFailed: return core::format("rank {} died or left the group", verdict.subject);
     case VerdictKind::TimedOut:
-      return fmt::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
+      return core::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
     case VerdictKind::Mismatch: return "the ranks called different operations";
-    case VerdictKind::ReductionThrew: return fmt::format("the reduction of the user threw on rank {}", verdict.subject);
+    case VerdictKind::ReductionThrew:
+      return core::format("the reduction of the user threw on rank {}", verdict.subject);
     case VerdictKind::Interrupted: return "the job that these ranks belong to is finished";
     case VerdictKind::None: break;
   }
@@ -71,7 +71,7 @@ void Channel::conclude() {
   const Verdict* const verdict = read_verdict();
   if (verdict == nullptr) {
     const std::size_t writer = block_.verdict.state.load(std::memory_order_acquire) / 2 - 1;
-    finished_ = fmt::format("rank {} died", writer);
+    finished_ = core::format("rank {} died", writer);
     throw PeerFailed(where(), peers_.obituary(writer));
   }
   if (!finished_) finished_ = explain(*verdict);
@@ -228,9 +228,9 @@ void Channel::throw_unreachable(std::size_t rank, int error) {
   }
   const FailedPeer failed = peers_.obituary(rank);
   if (peers_.alive(rank) && block_.verdict.state.load(std::memory_order_acquire) == 0) {
-    finish(fmt::format("the memory of rank {} could not be reached", rank));
+    finish(core::format("the memory of rank {} could not be reached", rank));
     throw CollectiveFailed(where(), error,
-                           fmt::format("the memory of rank {} cannot be read any more; switch single_copy off", rank));
+                           core::format("the memory of rank {} cannot be read any more; switch single_copy off", rank));
   }
   pronounce([&](Verdict& verdict) {
     verdict.kind = VerdictKind::PeerFailed;
@@ -259,12 +259,12 @@ std::string Channel::situation() const {
     if (rank > 0) text += ", ";
     const Word left = block_.rank(rank).finished.sequence.load(std::memory_order_acquire);
     if (const auto inside = record_of(rank, left + 1)) {
-      text += fmt::format("rank {} in {} (operation {})", rank, core::describe(inside->record), left + 1);
+      text += core::format("rank {} in {} (operation {})", rank, core::describe(inside->record), left + 1);
     } else if (const auto last = record_of(rank, left)) {
-      text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
-                          left);
+      text += core::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
+                           left);
     } else {
-      text += fmt::format("rank {} has not joined any operation", rank);
+      text += core::format("rank {} has not joined any operation", rank);
     }
   }
   return text;

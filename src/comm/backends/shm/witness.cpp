@@ -1,12 +1,9 @@
 #include "comm/backends/shm/witness.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/core/describe_operation.hpp"
@@ -39,23 +36,6 @@ std::string named(const RankBlock& rank, Word sequence) {
 }
 
 }  // namespace
-
-std::string witness_text(int socket) {
-  struct stat status {};
-  return fstat(socket, &status) == 0 ? fmt::format("{}:{}", socket, status.st_ino) : "";
-}
-
-int witness_descriptor(const std::string& text) noexcept {
-  int descriptor = -1;
-  ino_t inode = 0;
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, descriptor);
-  if (number.ec != std::errc{} || number.ptr == end || *number.ptr != ':') return -1;
-  if (std::from_chars(number.ptr + 1, end, inode).ec != std::errc{}) return -1;
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode) return -1;
-  return descriptor;
-}
 
 void admit_witness(int socket, const core::Descriptor& memory, std::size_t bytes, std::size_t ranks) noexcept {
   (void)fcntl(socket, F_SETFD, FD_CLOEXEC);  // programs that this rank starts have no part in the group

@@ -12,11 +12,6 @@
 
 namespace cobre::comm::shm {
 
-/// "5:1234" for a socket of ours with descriptor 5: a number alone might mean another file by the time it is used.
-[[nodiscard]] std::string witness_text(int socket);
-/// The descriptor that such a text means in this process, or -1 where that is not the same socket any more.
-[[nodiscard]] int witness_descriptor(const std::string& text) noexcept;
-
 /// Lets the other end of `socket` look on. What becomes of it does not matter to the group.
 void admit_witness(int socket, const core::Descriptor& memory, std::size_t bytes, std::size_t ranks) noexcept;
 

@@ -1,7 +1,6 @@
 #include "comm/backends/tcp/address.hpp"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -9,6 +8,8 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -97,7 +98,8 @@ bool Address::is_any() const noexcept {
 std::string Address::text() const {
   std::array<char, NI_MAXHOST> host{};
   if (getnameinfo(get(), length(), host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) return "no address";
-  return family() == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port()) : fmt::format("{}:{}", host.data(), port());
+  return family() == AF_INET6 ? core::format("[{}]:{}", host.data(), port())
+                              : core::format("{}:{}", host.data(), port());
 }
 
 Address::Wire Address::to_wire() const noexcept {

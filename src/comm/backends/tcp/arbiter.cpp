@@ -1,11 +1,10 @@
 #include "comm/backends/tcp/arbiter.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/disagreement.hpp"
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -156,9 +155,9 @@ std::optional<Warning> Arbiter::warning(const Inquiry& inquiry) const {
   if (!inside(inquiry.rank) || !mine) return std::nullopt;
   Warning warning;
   warning.rank = inquiry.rank;
-  warning.line.say(fmt::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(mine->operation),
-                               inquiry.rank, size_, static_cast<double>(inquiry.waited_microseconds) * 1e-6,
-                               situation()));
+  warning.line.say(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(mine->operation),
+                                inquiry.rank, size_, static_cast<double>(inquiry.waited_microseconds) * 1e-6,
+                                situation()));
   return warning;
 }
 
@@ -168,14 +167,14 @@ std::string Arbiter::situation() const {
     if (rank > 0) text += ", ";
     const Testimony& testimony = testimonies_[rank];
     if (!answered(rank)) {
-      text += fmt::format("rank {} does not answer", rank);
+      text += core::format("rank {} does not answer", rank);
     } else if (const auto inside = record(rank, testimony.entered); inside && testimony.left < testimony.entered) {
-      text += fmt::format("rank {} in {} (operation {})", rank, core::describe(*inside), testimony.entered);
+      text += core::format("rank {} in {} (operation {})", rank, core::describe(*inside), testimony.entered);
     } else if (inside) {
-      text += fmt::format("rank {} outside, after {} (operation {})", rank, detail::to_string(inside->operation),
-                          testimony.left);
+      text += core::format("rank {} outside, after {} (operation {})", rank, detail::to_string(inside->operation),
+                           testimony.left);
     } else {
-      text += fmt::format("rank {} has not joined any operation", rank);
+      text += core::format("rank {} has not joined any operation", rank);
     }
   }
   return text;

@@ -1,13 +1,12 @@
 #include <cobre/comm/tcp.hpp>
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/endpoint.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "comm/backends/shm/local_group.hpp"
+#include "comm/core/format.hpp"
 #endif
 
 namespace cobre::comm {
@@ -72,7 +71,7 @@ void TcpBackend::agree_on_outcome(const detail::OperationRecord& record, std::si
   if (failure != nullptr) std::rethrow_exception(failure);
   if (!failed) return;
   throw AllocationFailed({detail::to_string(record.operation), rank_, size_}, bytes,
-                         fmt::format("rank {} has no room for it; its own error says why", *failed));
+                         core::format("rank {} has no room for it; its own error says why", *failed));
 }
 
 #ifdef COBRE_COMM_HAS_SHM

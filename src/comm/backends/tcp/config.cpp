@@ -3,7 +3,6 @@
 #include <cobre/comm/base/slurm.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/format.hpp"
+#include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm {
@@ -24,7 +25,7 @@ constexpr std::uint64_t longest_timeout_ms = 24UL * 3600 * 1000;
 
 [[noreturn]] void throw_bad_secret_file(const std::string& file, std::string_view problem) {
   throw InvalidConfiguration("tcp", "COBRE_TCP_SECRET_FILE", file,
-                             fmt::format("a readable file with the job's secret: {}", problem));
+                             core::format("a readable file with the job's secret: {}", problem));
 }
 
 // White space at the end is not part of a secret: editors and `echo` add it.
@@ -44,7 +45,8 @@ std::string read_secret(const std::string& file) {
     if (got < 0) throw_bad_secret_file(file, std::strerror(errno));
     if (got == 0) break;
     length += static_cast<std::size_t>(got);
-    if (length > longest_secret) throw_bad_secret_file(file, fmt::format("it is longer than {} bytes", longest_secret));
+    if (length > longest_secret)
+      throw_bad_secret_file(file, core::format("it is longer than {} bytes", longest_secret));
   }
   while (length > 0 && std::strchr(" \t\r\n", secret[length - 1]) != nullptr) --length;
   secret.resize(length);
@@ -98,6 +100,8 @@ TcpConfig TcpConfig::from_environment() {
   config.shared_memory = environment.flag("COBRE_TCP_SHARED_MEMORY").value_or(true);
   constexpr std::uint64_t a_year = 366UL * 24 * 3600;
   config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+  config.ledger = core::inherited_descriptor(environment.text("COBRE_COMM_LEDGER").value_or(""));
+  config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
   config.munge = config.munge && config.secret.empty() && tcp::has_munge();
   return config;
@@ -126,11 +130,12 @@ void check(const TcpConfig& config) {
   if (config.port == 0) throw InvalidConfiguration("tcp", "COBRE_TCP_PORT", "0", "from 1 to 65535");
   if (config.size == 0 || config.size > largest_job) {
     throw InvalidConfiguration("tcp", "COBRE_TCP_SIZE", std::to_string(config.size),
-                               fmt::format("from 1 to {}", largest_job));
+                               core::format("from 1 to {}", largest_job));
   }
   if (config.rank >= config.size) {
-    throw InvalidConfiguration("tcp", "COBRE_TCP_RANK", std::to_string(config.rank),
-                               fmt::format("from 0 to {}, because COBRE_TCP_SIZE is {}", config.size - 1, config.size));
+    throw InvalidConfiguration(
+        "tcp", "COBRE_TCP_RANK", std::to_string(config.rank),
+        core::format("from 0 to {}, because COBRE_TCP_SIZE is {}", config.size - 1, config.size));
   }
   if (!config.secret.file.empty() && !config.secret.value.empty()) {
     throw InitializationFailed("tcp", "both COBRE_TCP_SECRET_FILE and COBRE_TCP_SECRET are set; set one of them");

@@ -1,7 +1,6 @@
 // The rendezvous as rank 0 sees it: take in who can prove to belong here, turn away who does not fit, and when all are
 // there tell everyone where everyone is. One poll loop over everyone, so that a slow or silent visitor delays nobody.
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::tcp {
@@ -109,7 +109,7 @@ class Coordinator final : public Rendezvous {
           doors.push_back(std::move(opened.socket));
         } else if (worst != EADDRINUSE) {
           worst = opened.error;
-          problem = fmt::format("{}: {}", address.text(), std::strerror(opened.error));
+          problem = core::format("{}: {}", address.text(), std::strerror(opened.error));
         }
       }
       if (worst == EADDRINUSE) {
@@ -118,15 +118,15 @@ class Coordinator final : public Rendezvous {
           std::this_thread::sleep_for(5ms);
           continue;
         }
-        throw InitializationFailed("tcp", fmt::format("rank 0 cannot listen at {}; another program, or another job, "
-                                                      "uses this port: give COBRE_TCP_PORT another one on every rank",
-                                                      problem));
+        throw InitializationFailed("tcp", core::format("rank 0 cannot listen at {}; another program, or another job, "
+                                                       "uses this port: give COBRE_TCP_PORT another one on every rank",
+                                                       problem));
       }
       if (!doors.empty()) return doors;
       throw InitializationFailed(
-          "tcp", fmt::format("rank 0 cannot listen at {}; COBRE_TCP_COORDINATOR must name the machine on which rank 0 "
-                             "runs",
-                             problem));
+          "tcp", core::format("rank 0 cannot listen at {}; COBRE_TCP_COORDINATOR must name the machine on which rank 0 "
+                              "runs",
+                              problem));
     }
   }
 
@@ -187,12 +187,16 @@ class Coordinator final : public Rendezvous {
     auto& place = arrived_[member.rank];
     if (place) {
       tell(arrived, ReplyKind::Refused,
-           fmt::format("rank {} is taken by process {} on {}; give each process its own COBRE_TCP_RANK, and each job "
-                       "its own COBRE_TCP_PORT",
-                       member.rank, place->member.pid, place->member.host_name.words()));
+           core::format("rank {} is taken by process {} on {}; give each process its own COBRE_TCP_RANK, and each job "
+                        "its own COBRE_TCP_PORT",
+                        member.rank, place->member.pid, place->member.host_name.words()));
       return true;
     }
-    if (!tell(arrived, ReplyKind::Accepted, "")) return true;
+    // Who came first waits as long as rank 0 does, which then tells who is missing.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+    Reply accepted;
+    accepted.rank = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 0, 1L << 30));
+    if (!tell(arrived, accepted)) return true;
     place = std::move(arrived);
     ++present_;
     return true;
@@ -269,8 +273,8 @@ class Coordinator final : public Rendezvous {
       }
     }
     if (!silent.empty()) {
-      give_up(fmt::format("{} did not say within {} ms whether it reaches the others; see what it is doing",
-                          core::rank_list(silent), config_.connect_timeout.count()));
+      give_up(core::format("{} did not say within {} ms whether it reaches the others; see what it is doing",
+                           core::rank_list(silent), config_.connect_timeout.count()));
     }
   }
 
@@ -298,19 +302,33 @@ class Coordinator final : public Rendezvous {
     throw InitializationFailed("tcp", words);
   }
 
+  // Not where that is what was asked for.
+  [[nodiscard]] bool listens_to_itself() const {
+    const std::string host = coordinator_of(config_).host;
+    if (host == "localhost" || host == "::1" || host.starts_with("127.")) return false;
+    return config_.bind_address.empty() && std::ranges::all_of(coordinator_addresses(config_, Clock::now()),
+                                                               [](const Address& one) { return one.is_loopback(); });
+  }
+
   [[noreturn]] void give_up_on_missing() {
     std::vector<std::size_t> missing;
     for (std::size_t rank = 1; rank < arrived_.size(); ++rank) {
       if (!arrived_[rank]) missing.push_back(rank);
     }
     std::string words =
-        fmt::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
-                    core::quoted(config_.coordinator), config_.connect_timeout.count());
+        core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
+                     core::quoted(config_.coordinator), config_.connect_timeout.count());
     if (reception_.strangers() > 0) {
-      words += fmt::format(
+      words += core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
           reception_.strangers(), reception_.last_stranger() ? reception_.last_stranger()->text() : "nowhere");
+    } else if (!config_.secret.empty() && listens_to_itself()) {
+      // Debian's /etc/hosts gives a machine's own name such an address.
+      words += core::format(
+          "; on this machine {} is a loopback address, where no other machine can reach rank 0: name "
+          "one that they can, or bind rank 0 to it with COBRE_TCP_BIND_ADDR",
+          core::quoted(config_.coordinator));
     } else {
       words += "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
     }

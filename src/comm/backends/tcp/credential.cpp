@@ -2,8 +2,6 @@
 
 #include <cobre/comm/errors.hpp>
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -11,6 +9,8 @@
 #ifdef COBRE_COMM_MUNGE
 #include <munge.h>
 #include <unistd.h>
+
+#include "comm/core/format.hpp"
 #endif
 
 namespace cobre::comm::tcp {
@@ -44,9 +44,9 @@ Credential write_credential(const Bytes32& secret) {
   Credential credential;
   const std::size_t length = text == nullptr ? 0 : std::strlen(text);
   if (error != EMUNGE_SUCCESS || length == 0 || length > credential.text.size()) {
-    throw InitializationFailed("tcp", fmt::format("MUNGE does not vouch for this process ({}); start munged, or set "
-                                                  "COBRE_TCP_SECRET_FILE on every rank",
-                                                  munge_strerror(error)));
+    throw InitializationFailed("tcp", core::format("MUNGE does not vouch for this process ({}); start munged, or set "
+                                                   "COBRE_TCP_SECRET_FILE on every rank",
+                                                   munge_strerror(error)));
   }
   std::memcpy(credential.text.data(), text, length);
   credential.bytes = static_cast<std::uint32_t>(length);

@@ -1,7 +1,5 @@
 #include "comm/backends/tcp/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -10,6 +8,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 
 namespace cobre::comm::tcp {
@@ -37,7 +36,8 @@ std::set<std::size_t> usual_peers(std::size_t rank, std::size_t size, std::size_
 
 }  // namespace
 
-Endpoint::Endpoint(const TcpConfig& config) : config_(config), rank_(config.rank), size_(config.size) {
+Endpoint::Endpoint(const TcpConfig& config)
+    : config_(config), rank_(config.rank), size_(config.size), ledger_(config.ledger) {
   if (size_ > 1) {
     meet();
   } else {
@@ -79,6 +79,7 @@ void Endpoint::keep_facts(const Gathering& gathering) {
 }
 
 Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& check) {
+  ledger_.open();
   Sentinel::Settings settings{.rank = rank_,
                               .size = size_,
                               .link_key = gathering.link_key,
@@ -86,7 +87,7 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
                               .warn_after = config_.warn_after,
                               .host_timeout = config_.host_timeout,
                               .members = gathering.members};
-  sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), journal_);
+  sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy_, config_.host_timeout);
   return connect_links(gathering.deadline, check);
 }
@@ -107,6 +108,7 @@ void Endpoint::complete() {
     Stride everyone(*wire_, hosts_.step);
     if (hosts_.place % hosts_.step == 0) tuning_.costs = algorithms::calibrate(everyone);
   });
+  ledger_.note_start(sequence_);
 }
 
 #ifdef COBRE_COMM_HAS_SHM
@@ -114,13 +116,14 @@ void Endpoint::complete() {
 void Endpoint::share_memory() {
   const Mac name = authenticate(link_key_, {label("cobre-comm tcp: memory of host"), raw(members_[rank_].host)});
   ShmConfig shared;
-  for (const std::uint8_t byte : name) shared.name += fmt::format("{:02x}", byte);
+  for (const std::uint8_t byte : name) shared.name += core::format("{:02x}", byte);
   shared.rank = hosts_.place;
   shared.size = hosts_.neighbours().size();
   shared.connect_timeout = config_.connect_timeout;
   // Where there is a sentinel, it warns and gives up, in the terms of the whole job.
   const bool watched = sentinel_ != nullptr;
   shared.timeout = watched ? 0ms : config_.timeout;
+  if (!watched) shared.witness = config_.witness;
   shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
 }
@@ -157,9 +160,9 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
   }
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
     if (outcome.reached != Reached::All || patiently(attempt)) return;
-    fail(Reached::SomeDidNotCome, fmt::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
-                                              "between the two?",
-                                              rank_, peer));
+    fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
+                                               "between the two?",
+                                               rank_, peer));
   };
   std::size_t child = 0;
   wait_for(child, [&](Clock::time_point until) {
@@ -178,6 +181,11 @@ Endpoint::~Endpoint() {
   if (guard_.in_child()) {
     sentinel_->forget_thread();
   } else if (!finished_) {
+    // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
+    // this process is gone.
+    if (wire_ != nullptr)
+      wire_->drain(config_.timeout > 0ms ? Clock::now() + config_.timeout : Clock::time_point::max());
+    ledger_.note_end();
     sentinel_->say_goodbye();
   }
 }

@@ -16,7 +16,7 @@
 #include "comm/algorithms/scratch.hpp"
 #include "comm/algorithms/tuning.hpp"
 #include "comm/backends/tcp/hosts.hpp"
-#include "comm/backends/tcp/journal.hpp"
+#include "comm/backends/tcp/ledger.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/wire.hpp"
@@ -130,7 +130,7 @@ class Endpoint {
 #endif
 
   // What goes over the network; nothing of it where all ranks are on one host and share its memory.
-  Journal journal_;
+  Ledger ledger_;
   std::unique_ptr<Sentinel> sentinel_;
   std::unique_ptr<Wire> wire_;
   algorithms::Tuning tuning_;

@@ -47,7 +47,7 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
 
   const std::size_t step = hosts.list.front().ranks.size();
   const bool regular =
-      everyone_shares && std::has_single_bit(step) &&
+      everyone_shares && !too_many && std::has_single_bit(step) &&
       std::ranges::all_of(members, [&](const Member& one) { return host_of[one.rank] == one.rank / step; });
   hosts.step = regular ? step : 1;
   return hosts;

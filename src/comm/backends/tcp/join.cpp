@@ -1,7 +1,6 @@
 // The rendezvous as every rank but 0 sees it: keep knocking until rank 0 opens, prove to belong there, say who we are,
 // and wait for the rest.
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::tcp {
@@ -49,6 +49,8 @@ class Joiner final : public Rendezvous {
     member.door = known.to_wire();
     send(member);
     await_reply();  // accepted, or not
+    deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(reply_.rank));
+    gathering.deadline = deadline_;
     while (reply_.kind == ReplyKind::Accepted) await_reply();
     if (reply_.kind != ReplyKind::Table) throw_nonsense();
 
@@ -100,14 +102,15 @@ class Joiner final : public Rendezvous {
     const auto source = bind_address_of(config_, address.family());
     Opened opened = open_connection(address, source, std::min(deadline_, now + patience_with_one_address));
     if (!opened.socket) {
-      problem_ = fmt::format("{} at {}", std::strerror(opened.error), address.text());
+      problem_ = core::format("{} at {}", std::strerror(opened.error), address.text());
       return false;
     }
-    prepare_link(opened.socket.get(), config_.host_timeout);
+    hurry(opened.socket.get());
+    watch_over(opened.socket.get(), config_.host_timeout);
     const auto until = std::min(deadline_, Clock::now() + patience_with_handshake);
     const std::optional<Key> key = config_.munge ? vouched_key(opened.socket.get(), until) : key_;
     if (!key) {
-      problem_ = fmt::format("MUNGE does not vouch for whoever listens at {}", address.text());
+      problem_ = core::format("MUNGE does not vouch for whoever listens at {}", address.text());
       return false;
     }
     const Introduction met = introduce(opened.socket.get(), *key, Purpose::Join, config_.rank, 0, until);
@@ -116,14 +119,14 @@ class Joiner final : public Rendezvous {
         socket_ = std::move(opened.socket);
         session_ = met.session;
         return true;
-      case Refusal::Silent: problem_ = fmt::format("whoever listens at {} does not answer", address.text()); break;
+      case Refusal::Silent: problem_ = core::format("whoever listens at {} does not answer", address.text()); break;
       case Refusal::Stranger:
-        problem_ = fmt::format(
+        problem_ = core::format(
             "whoever listens at {} does not know the job's secret: do all ranks have the same "
             "COBRE_TCP_SECRET_FILE?",
             address.text());
         break;
-      case Refusal::NotAdmitted: problem_ = fmt::format("{} closed the connection", address.text()); break;
+      case Refusal::NotAdmitted: problem_ = core::format("{} closed the connection", address.text()); break;
     }
     return false;
   }
@@ -142,10 +145,10 @@ class Joiner final : public Rendezvous {
   [[noreturn]] void throw_no_coordinator() const {
     throw InitializationFailed(
         "tcp",
-        fmt::format("rank {} of {} waited {} ms for rank 0 at {}, which never came ({}); start it on the machine "
-                    "that COBRE_TCP_COORDINATOR names",
-                    config_.rank, config_.size, config_.connect_timeout.count(), core::quoted(config_.coordinator),
-                    problem_));
+        core::format("rank {} of {} waited {} ms for rank 0 at {}, which never came ({}); start it on the machine "
+                     "that COBRE_TCP_COORDINATOR names",
+                     config_.rank, config_.size, config_.connect_timeout.count(), core::quoted(config_.coordinator),
+                     problem_));
   }
 
   template <class Body>
@@ -175,6 +178,12 @@ class Joiner final : public Rendezvous {
   }
 
   [[noreturn]] void throw_rank_zero_lost() const {
+    if (Clock::now() >= deadline_ + patience_with_coordinator) {
+      throw InitializationFailed(
+          "tcp",
+          core::format("rank {} of {} has heard nothing from rank 0 for too long, though it lives: is it stopped?",
+                       config_.rank, config_.size));
+    }
     throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = {}, .signal = {}, .exit_code = {}});
   }
   [[noreturn]] static void throw_nonsense() {

@@ -1,6 +1,6 @@
 #include "comm/backends/tcp/messages.hpp"
 
-#include <fmt/format.h>
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -17,18 +17,18 @@ Bytes32 masked(const Bytes32& job, const Key& session) {
 
 std::optional<std::string> problem_with(const Member& member, std::size_t size) {
   if (member.size != size) {
-    return fmt::format("rank {} came with COBRE_TCP_SIZE {}, but rank 0 has {}; give all ranks the same", member.rank,
-                       member.size, size);
+    return core::format("rank {} came with COBRE_TCP_SIZE {}, but rank 0 has {}; give all ranks the same", member.rank,
+                        member.size, size);
   }
   if (member.rank == 0 || member.rank >= size) {
-    return fmt::format(
+    return core::format(
         "a process came as rank {}, but ranks other than 0 go from 1 to {}; give each process its own "
         "COBRE_TCP_RANK",
         member.rank, size - 1);
   }
   if (!Address::from_wire(member.door)) {
-    return fmt::format("rank {} came without an address; do all ranks run the same version of this library?",
-                       member.rank);
+    return core::format("rank {} came without an address; do all ranks run the same version of this library?",
+                        member.rank);
   }
   return std::nullopt;
 }

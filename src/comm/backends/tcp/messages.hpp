@@ -58,7 +58,7 @@ enum class ReplyKind : std::uint32_t { Accepted = 1, Refused, Table, Go, Failed,
 
 struct Reply {
   ReplyKind kind = ReplyKind::Accepted;
-  std::uint32_t rank = 0;
+  std::uint32_t rank = 0;  // of whom it tells; where it accepts, for how many milliseconds rank 0 goes on waiting
   Bytes32 job{};
   Text<472> text;
 };

@@ -27,7 +27,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   detail::OperationRecord numbered = record;
   numbered.sequence = ++sequence_;
   chain_ = core::extend(chain_, record);
-  journal_.enter(numbered);
+  ledger_.journal().enter(numbered);
   wire_->begin(where, sequence_, chain_);
   try {
     body();
@@ -40,7 +40,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     finish(sentinel_->failure_of(rank_));
     throw;
   }
-  journal_.leave(sequence_);
+  ledger_.journal().leave(sequence_);
 }
 
 }  // namespace cobre::comm::tcp

@@ -2,12 +2,15 @@
 
 #include <cerrno>
 
+#include "comm/core/fork_guard.hpp"
+
 namespace cobre::comm::tcp {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr auto patience = 2s;              // from connecting to having proved everything
+constexpr auto pause = 100ms;              // where there is no descriptor left
 constexpr int most_accepted_at_once = 64;  // between two looks at everybody else
 
 }  // namespace
@@ -21,12 +24,16 @@ void Reception::close() noexcept {
 }
 
 void Reception::watch(std::vector<pollfd>& entries) const {
-  for (const auto& listener : listeners_) entries.push_back({listener.get(), POLLIN, 0});
+  if (Clock::now() >= closed_until_) {
+    for (const auto& listener : listeners_) entries.push_back({listener.get(), POLLIN, 0});
+  }
   for (const auto& visitor : visitors_) entries.push_back({visitor.socket.get(), POLLIN, 0});
 }
 
 std::vector<Guest> Reception::serve() {
-  for (const auto& listener : listeners_) accept_from(listener);
+  if (Clock::now() >= closed_until_) {
+    for (const auto& listener : listeners_) accept_from(listener);
+  }
   std::vector<Guest> guests;
   const auto now = Clock::now();
   for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
@@ -51,12 +58,15 @@ void Reception::accept_from(const core::Descriptor& listener) {
     core::Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) {
       // Out of descriptors: those who have been here longest without a word go first.
-      if ((errno == EMFILE || errno == ENFILE) && !visitors_.empty()) {
-        visitors_.pop_front();
-        continue;
+      if (errno != EMFILE && errno != ENFILE) return;
+      if (visitors_.empty()) {
+        closed_until_ = Clock::now() + pause;
+        return;
       }
-      return;
+      visitors_.pop_front();
+      continue;
     }
+    core::close_in_children(connection.get());
     if (visitors_.size() >= places_) visitors_.pop_front();
     visitors_.emplace_back(std::move(connection), key_, Clock::now() + patience);
   }

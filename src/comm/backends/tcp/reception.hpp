@@ -66,6 +66,8 @@ class Reception {
   std::size_t places_;
   Trust trust_;
   std::list<Visitor> visitors_;  // oldest first; each stays where it is, because its answer points into it
+  Clock::time_point
+      closed_until_{};  // where no descriptor is left: a door that stays ready would be looked at for ever
   std::size_t strangers_ = 0;
   std::optional<Address> last_stranger_;
 };

@@ -1,6 +1,5 @@
 #include "comm/backends/tcp/rendezvous.hpp"
 
-#include <fmt/format.h>
 #include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/topology/host.hpp"
 
@@ -30,7 +30,7 @@ Bytes32 host_identity() {
   if (boot.empty()) return random_bytes();  // not to be told: shares with nobody
   struct stat network {};
   (void)stat("/proc/self/ns/net", &network);
-  const std::string who = fmt::format("{} {} {} {}", boot, network.st_ino, geteuid(), topology::host_name());
+  const std::string who = core::format("{} {} {} {}", boot, network.st_ino, geteuid(), topology::host_name());
   return key_from_secret(who);
 }
 
@@ -63,8 +63,8 @@ std::vector<Address> coordinator_addresses(const TcpConfig& config, Clock::time_
       return found.addresses;
     }
     if (!found.may_change || Clock::now() + 100ms >= deadline) {
-      throw InitializationFailed("tcp", fmt::format("the host {} of COBRE_TCP_COORDINATOR is not known: {}",
-                                                    core::quoted(coordinator.host), found.problem));
+      throw InitializationFailed("tcp", core::format("the host {} of COBRE_TCP_COORDINATOR is not known: {}",
+                                                     core::quoted(coordinator.host), found.problem));
     }
     std::this_thread::sleep_for(100ms);
   }
@@ -74,9 +74,9 @@ core::Descriptor open_door(Address address) {
   address.set_port(0);
   Opened opened = open_listener(address, 256);
   if (!opened.socket) {
-    throw InitializationFailed("tcp", fmt::format("no port can be opened at {}: {}; COBRE_TCP_BIND_ADDR names another "
-                                                  "address of this machine",
-                                                  address.text(), std::strerror(opened.error)));
+    throw InitializationFailed("tcp", core::format("no port can be opened at {}: {}; COBRE_TCP_BIND_ADDR names another "
+                                                   "address of this machine",
+                                                   address.text(), std::strerror(opened.error)));
   }
   return std::move(opened.socket);
 }
@@ -91,8 +91,8 @@ std::optional<Address> bind_address_of(const TcpConfig& config, int family) {
     return address;
   }
   throw InvalidConfiguration("tcp", "COBRE_TCP_BIND_ADDR", config.bind_address,
-                             fmt::format("an address of this machine, {} as that of the coordinator, without a port",
-                                         family == AF_INET6 ? "IPv6" : "IPv4"));
+                             core::format("an address of this machine, {} as that of the coordinator, without a port",
+                                          family == AF_INET6 ? "IPv6" : "IPv4"));
 }
 
 }  // namespace cobre::comm::tcp

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string>
+#include <system_error>
 
 #include "comm/core/warnings.hpp"
 
@@ -14,11 +16,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto heartbeat = 50ms;         // how often the clock is looked at
-constexpr auto first_check = 50ms;       // into an operation; then at doubled times
-constexpr auto last_words = 200ms;       // to get out what the others must know
-constexpr auto patience_with_root = 1s;  // to answer that time is up
-constexpr std::size_t places_at_the_door = 32;
+constexpr auto heartbeat = 50ms;                // how often the clock is looked at
+constexpr auto first_check = 50ms;              // into an operation; then at doubled times
+constexpr auto last_words = 200ms;              // to get out what the others must know
+constexpr auto patience_with_root = 1s;         // to answer that time is up
+constexpr std::size_t places_at_the_door = 96;  // ranks come in again, strangers take no more of this process
 
 void ring(const core::Descriptor& bell) noexcept {
   const std::uint64_t one = 1;
@@ -33,13 +35,14 @@ core::Descriptor open_bell() {
 
 }  // namespace
 
-Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, const Journal& journal)
+Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger)
     : settings_(std::move(settings)),
-      journal_(journal),
+      ledger_(ledger),
+      journal_(ledger.journal()),
       bell_(open_bell()),
       knock_(open_bell()),
       arrived_(settings_.size),
-      reception_(settings_.link_key, std::move(doors), settings_.size + places_at_the_door),
+      reception_(settings_.link_key, std::move(doors), places_at_the_door),
       left_(settings_.size),
       arbiter_(settings_.size) {
   // Signals are for the program's own threads.
@@ -47,8 +50,16 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, const
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::make_unique<std::thread>([this] { run(); });
+  std::string problem;
+  try {
+    thread_ = std::make_unique<std::thread>([this] { run(); });
+  } catch (const std::system_error& error) {
+    problem = error.what();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (thread_ == nullptr) {
+    throw InitializationFailed("tcp", "the thread that watches over this rank could not be started: " + problem);
+  }
 }
 
 Sentinel::~Sentinel() {
@@ -106,11 +117,7 @@ Verdict Sentinel::verdict() const {
 void Sentinel::report(const Verdict& verdict) {
   ask({.kind = Request::Kind::Report, .verdict = verdict});
   if (await_verdict(2s)) return;
-  // The root does not answer either: what this rank knows has to do.
-  const std::lock_guard lock(mutex_);
-  if (!verdict_) verdict_ = verdict;
-  finished_.store(true, std::memory_order_release);
-  ring(bell_);
+  adopt(verdict);  // The root does not answer either: what this rank knows has to do.
 }
 
 void Sentinel::report_disagreement(std::uint64_t sequence) {
@@ -169,7 +176,7 @@ void Sentinel::turn() {
     entries.push_back({link.fd(), static_cast<short>(link.has_unsent() ? POLLIN | POLLOUT : POLLIN), 0});
   }
   std::chrono::milliseconds longest = heartbeat;
-  if (const auto next = arbiter_.next()) {
+  if (const auto next = arbiter_.next(); next && !finished()) {
     longest = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()), 0ms, longest);
   }
   (void)poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
@@ -219,7 +226,8 @@ void Sentinel::welcome(Guest guest) {
   const Challenge& challenge = guest.session.challenge;
   const std::size_t peer = challenge.from;
   if (challenge.to != settings_.rank || peer <= settings_.rank || peer >= settings_.size) return;
-  prepare_link(guest.socket.get(), settings_.host_timeout);
+  hurry(guest.socket.get());
+  if (challenge.purpose == Purpose::Control) watch_over(guest.socket.get(), settings_.host_timeout);
   std::size_t sent = 0;
   const std::lock_guard lock(mutex_);
   if (challenge.purpose == Purpose::Control && (peer & (peer - 1)) == settings_.rank &&
@@ -434,6 +442,9 @@ void Sentinel::pronounce(const Verdict& verdict) {
 void Sentinel::adopt(const Verdict& verdict) {
   const std::lock_guard lock(mutex_);
   if (!verdict_) verdict_ = verdict;
+  if (verdict_->kind == VerdictKind::PeerFailed || verdict_->kind == VerdictKind::ReductionThrew) {
+    ledger_.blame(verdict_->subject);
+  }
   // Pairs with the acquire in finished(): who sees it may take the lock and finds the verdict.
   finished_.store(true, std::memory_order_release);
   ring(bell_);

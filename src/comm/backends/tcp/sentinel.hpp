@@ -25,7 +25,7 @@
 
 #include "comm/backends/tcp/arbiter.hpp"
 #include "comm/backends/tcp/control_link.hpp"
-#include "comm/backends/tcp/journal.hpp"
+#include "comm/backends/tcp/ledger.hpp"
 #include "comm/backends/tcp/reception.hpp"
 
 namespace cobre::comm::tcp {
@@ -42,7 +42,7 @@ class Sentinel {
     std::vector<Member> members;
   };
 
-  Sentinel(Settings settings, std::vector<core::Descriptor> doors, const Journal& journal);
+  Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger);
   Sentinel(const Sentinel&) = delete;
   Sentinel& operator=(const Sentinel&) = delete;
   /// Ends the thread; whoever has not said goodbye has failed.
@@ -117,7 +117,8 @@ class Sentinel {
   [[noreturn]] void end_process();
 
   const Settings settings_;
-  const Journal& journal_;
+  Ledger& ledger_;
+  const Journal& journal_;  // of it
   core::Descriptor bell_;   // rung once, for the caller
   core::Descriptor knock_;  // rung by the caller, for the thread
 

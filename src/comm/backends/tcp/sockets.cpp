@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "comm/core/fork_guard.hpp"
+
 namespace cobre::comm::tcp {
 namespace {
 
@@ -78,6 +80,7 @@ bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point de
 Opened open_listener(const Address& address, int backlog) {
   Opened opened{core::Descriptor(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
   if (!opened.socket) return {{}, errno};
+  core::close_in_children(opened.socket.get());
   // A port whose last connections are still dying away may be used again; one where somebody listens may not.
   set(opened.socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.family() == AF_INET6) set(opened.socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
@@ -91,6 +94,7 @@ Opened open_connection(const Address& target, const std::optional<Address>& sour
   Opened opened{core::Descriptor(socket(target.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
   if (!opened.socket) return {{}, errno};
   const int fd = opened.socket.get();
+  core::close_in_children(fd);
   if (source && source->family() == target.family() && !source->is_any()) {
     Address from = *source;
     from.set_port(0);
@@ -111,8 +115,11 @@ Opened open_connection(const Address& target, const std::optional<Address>& sour
   return opened;
 }
 
-void prepare_link(int socket, std::chrono::milliseconds host_timeout) noexcept {
+void hurry(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void watch_over(int socket, std::chrono::milliseconds host_timeout) noexcept {
   const auto milliseconds = static_cast<unsigned>(std::clamp<long>(host_timeout.count(), 1, 1L << 30));
   // What was sent and never acknowledged ends the connection, and so does an idle one whose probes are not answered.
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);

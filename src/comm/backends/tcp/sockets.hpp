@@ -40,7 +40,10 @@ struct Opened {
 [[nodiscard]] Opened open_connection(const Address& target, const std::optional<Address>& source,
                                      Clock::time_point deadline);
 
-/// No delay for small messages; a peer whose machine does not answer for that long is gone.
-void prepare_link(int socket, std::chrono::milliseconds host_timeout) noexcept;
+/// No delay for small messages.
+void hurry(int socket) noexcept;
+/// A peer whose machine does not answer for that long is gone. Not for links that carry data: there the kernel would
+/// count the time for which a living peer, busy with something else, does not read.
+void watch_over(int socket, std::chrono::milliseconds host_timeout) noexcept;
 
 }  // namespace cobre::comm::tcp

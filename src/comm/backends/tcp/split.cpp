@@ -3,12 +3,11 @@
 
 #include <cobre/comm/detail/division.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "comm/backends/tcp/perform.hpp"
+#include "comm/core/format.hpp"
 #include "comm/topology/part.hpp"
 
 namespace cobre::comm::tcp {
@@ -57,9 +56,14 @@ detail::Division division_of_host(const detail::Division& division, const Hosts&
 }  // namespace
 
 Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Division& division)
-    : config_(whole->config_), whole_(whole), rank_(division.rank), size_(division.members().size()) {
+    : config_(whole->config_),
+      whole_(whole),
+      rank_(division.rank),
+      size_(division.members().size()),
+      ledger_(-1) {  // the launcher's file belongs to the job's first communicator
   config_.rank = rank_;
   config_.size = size_;
+  config_.witness = -1;
   // The ranks that a part leaves out need cores all the same.
   policy_ = whole->policy_;
   topology_ = topology::part_of(whole->topology_, division.members());
@@ -113,7 +117,7 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
     member.size = static_cast<std::uint32_t>(members.size());
     if (networked && rank != division.rank) {
       const auto door = door_among(doors[members[rank]], member.door);
-      if (!door) fail(fmt::format("rank {} has no open door", members[rank]));
+      if (!door) fail(core::format("rank {} has no open door", members[rank]));
       member.door = door.value_or(member.door);
     }
     gathering.members.push_back(member);
@@ -134,7 +138,7 @@ void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) 
   telling.root = *failed;
   execute(telling, detail::BroadcastCall{&outcome, sizeof outcome, *failed});
   throw CollectiveFailed(division.where, 0,
-                         fmt::format("the ranks of a part cannot reach each other: {}", outcome.text.words()));
+                         core::format("the ranks of a part cannot reach each other: {}", outcome.text.words()));
 }
 
 std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole, const detail::Division& division) {

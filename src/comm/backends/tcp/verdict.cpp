@@ -1,21 +1,21 @@
 // The verdict in words.
 
-#include <fmt/format.h>
-
-#include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/verdict.hpp"
+#include "comm/backends/tcp/sentinel.hpp"
 #include "comm/core/disagreement.hpp"
+#include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::tcp {
 
 std::string explain(const Verdict& verdict) {
   switch (verdict.kind) {
-    case VerdictKind::PeerFailed: return fmt::format("rank {} died or left the group", verdict.subject);
+    case VerdictKind::PeerFailed: return core::format("rank {} died or left the group", verdict.subject);
     case VerdictKind::TimedOut:
-      return fmt::format("{} did not join an operation in time", core::rank_list(verdict.ranks.list()));
+      return core::format("{} did not join an operation in time", core::rank_list(verdict.ranks.list()));
     case VerdictKind::Mismatch: return "the ranks called different operations";
-    case VerdictKind::ReductionThrew: return fmt::format("the reduction of the user threw on rank {}", verdict.subject);
+    case VerdictKind::ReductionThrew:
+      return core::format("the reduction of the user threw on rank {}", verdict.subject);
   }
   return "an operation failed";
 }

@@ -1,8 +1,9 @@
 #include "comm/backends/tcp/wire.hpp"
 
-#include <fmt/format.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -201,9 +204,9 @@ void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected
     sentinel_.conclude(where_);
   }
   throw CollectiveFailed(where_, 0,
-                         fmt::format("rank {} sent {} bytes that are not what this operation expects; its memory, or "
-                                     "the network, is corrupt",
-                                     peer, received.bytes));
+                         core::format("rank {} sent {} bytes that are not what this operation expects; its memory, or "
+                                      "the network, is corrupt",
+                                      peer, received.bytes));
 }
 
 Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline) {
@@ -217,14 +220,15 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
       problem = std::strerror(opened.error);
       continue;
     }
-    prepare_link(opened.socket.get(), host_timeout_);
+    hurry(opened.socket.get());
+    if (purpose == Purpose::Control) watch_over(opened.socket.get(), host_timeout_);
     const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline);
     if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
     problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
   }
   return {{},
-          fmt::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
-                      peer, addresses_[peer].text(), problem)};
+          core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
+                       peer, addresses_[peer].text(), problem)};
 }
 
 Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
@@ -241,6 +245,20 @@ std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadli
 bool Wire::take(std::size_t peer, Clock::time_point deadline) {
   if (!links_[peer]) links_[peer] = sentinel_.await_link(peer, deadline);
   return static_cast<bool>(links_[peer]);
+}
+
+void Wire::drain(Clock::time_point deadline) noexcept {
+  constexpr std::chrono::microseconds longest{10'000};
+  for (const core::Descriptor& link : links_) {
+    for (std::chrono::microseconds pause{20}; link && !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
+      int unsent = 0;
+      pollfd entry{.fd = link.get(), .events = 0, .revents = 0};
+      const bool settled = ioctl(link.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
+      if (settled || poll(&entry, 1, 0) > 0) break;  // nothing left, or nobody who would take it
+      if (Clock::now() >= deadline) return;
+      std::this_thread::sleep_for(pause);
+    }
+  }
 }
 
 // A pair that no pattern of the start-up uses. Its other half comes to the same point of the same operation, or the

@@ -58,6 +58,8 @@ class Wire {
   [[nodiscard]] std::optional<std::string> open(std::size_t peer, Clock::time_point deadline);
   /// The other half: takes the connection that a higher rank has opened. False where it is not there in time.
   [[nodiscard]] bool take(std::size_t peer, Clock::time_point deadline);
+  /// Waits until the peers' machines have everything that was sent, or there is a verdict, at most until the deadline.
+  void drain(Clock::time_point deadline) noexcept;
   /// A connection for the sentinel.
   struct Control {
     core::Descriptor socket;
