@@ -8,6 +8,7 @@
 #include "conformance/composed_cases.hpp"
 #include "conformance/identity_cases.hpp"
 #include "conformance/moving_cases.hpp"
+#include "conformance/nonblocking_cases.hpp"
 #include "conformance/reducing_cases.hpp"
 #include "conformance/region_cases.hpp"
 #include "conformance/sequence_cases.hpp"
@@ -36,6 +37,8 @@ Suite<C> full_suite(RandomOperations random_operations = ten_thousand_operations
   region_cases(suite);
   if constexpr (cobre::comm::ChannelProvider<C> && cobre::comm::PointToPoint<C>) channel_cases(suite);
   if constexpr (cobre::comm::Splittable<C>) splitting_cases(suite);
+  if constexpr (cobre::comm::NonblockingCollectives<C>) nonblocking_cases(suite);
+  if constexpr (cobre::comm::PersistentCollectives<C>) persistent_cases(suite);
   return suite;
 }
 

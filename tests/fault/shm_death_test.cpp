@@ -293,4 +293,21 @@ TEST(ShmDeath, ByAbortOfAPartEndsTheRanksOutsideOfItToo) {
   EXPECT_EQ(WEXITSTATUS(ranks[0].await_end()), 7);
 }
 
+TEST(ShmDeath, IsThrownByTheWaitOfARequestAndOfAPlan) {
+  auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
+    std::vector<double> data(1000, 1.0);
+    std::vector<double> sums(1000);
+    auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
+    comm.ibarrier().wait();
+    if (comm.rank() == 2) raise(SIGKILL);
+    auto request = comm.iallreduce_inplace(data, ReduceOp::Sum);
+    const std::string first = outcome_of([&] { request.wait(); });
+    plan.start();
+    return first + "; " + outcome_of([&] { plan.wait(); }) + "; " + outcome_of([&] { plan.start(), plan.wait(); });
+  });
+  for (const std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(ranks[rank].words(), "PeerFailed 2 signal 9; PeerFailed 2 signal 9; InvalidCommunicator");
+  }
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/local.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
@@ -78,7 +79,9 @@ class CommRegion {
 
 /// Holds any backend that was compiled in and models all that they model, with one branch a call. Where that branch
 /// matters, `visit` gives the concrete type once and the calls inside are static.
-class CommBackend : public detail::Collectives<CommBackend>, public detail::PointToPointCalls<CommBackend> {
+class CommBackend : public detail::Collectives<CommBackend>,
+                    public detail::PointToPointCalls<CommBackend>,
+                    public detail::NonblockingOperations<CommBackend> {
  public:
   template <CommData T>
   using Region = CommRegion<T>;
@@ -160,7 +163,7 @@ using CommChannel = BasicChannel<CommBackend>;
 
 static_assert(ChannelProvider<CommBackend> && PointToPoint<CommBackend>);
 static_assert(MovingCollectives<CommBackend> && ReducingCollectives<CommBackend>);
-static_assert(Splittable<CommBackend>);
+static_assert(Splittable<CommBackend> && NonblockingCollectives<CommBackend> && PersistentCollectives<CommBackend>);
 static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
 
 }  // namespace cobre::comm

@@ -10,6 +10,7 @@
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/local_communicator.hpp>
 #include <cobre/comm/region.hpp>
+#include <cobre/comm/request.hpp>
 #include <cobre/comm/topology.hpp>
 
 #include <concepts>
@@ -121,6 +122,28 @@ template <class C>
 concept ReducingCollectives =
     Communicator<C> && detail::ReducesParts<C, double, ReduceOp> && detail::ReducesParts<C, std::int32_t, ReduceOp> &&
     detail::ReducesParts<C, detail::StructArchetype, detail::CallableArchetype>;
+
+/// Operations that go on while the caller computes.
+template <class C>
+concept NonblockingCollectives = Communicator<C> &&
+    requires(const C& comm, std::span<double> buffer, std::span<const double> input, std::vector<double>&& given,
+             std::span<const std::size_t> counts, std::size_t root) {
+  { comm.ibarrier() } -> std::same_as<Request>;
+  { comm.ibroadcast(buffer, root) } -> std::same_as<Request>;
+  { comm.iallreduce(input, buffer, ReduceOp::Sum) } -> std::same_as<Request>;
+  { comm.iallreduce(std::move(given), ReduceOp::Sum) } -> std::same_as<Pending<std::vector<double>>>;
+  { comm.iallgatherv(input, buffer, counts, counts) } -> std::same_as<Request>;
+};
+
+/// Operations that are set up once and started again and again.
+template <class C>
+concept PersistentCollectives = Communicator<C> &&
+    requires(const C& comm, std::span<double> buffer, std::span<const double> input,
+             std::span<const std::size_t> counts, std::size_t root) {
+  { comm.broadcast_init(buffer, root) } -> std::same_as<PersistentRequest>;
+  { comm.allreduce_init(input, buffer, ReduceOp::Sum) } -> std::same_as<PersistentRequest>;
+  { comm.allgatherv_init(input, buffer, counts, counts) } -> std::same_as<PersistentRequest>;
+};
 
 /// Ranks of one node can share pages.
 template <class C>

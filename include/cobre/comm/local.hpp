@@ -4,6 +4,7 @@
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 
 #include <cstddef>
@@ -13,7 +14,9 @@
 
 namespace cobre::comm {
 
-class LocalBackend : public detail::Collectives<LocalBackend>, public detail::PointToPointCalls<LocalBackend> {
+class LocalBackend : public detail::Collectives<LocalBackend>,
+                     public detail::PointToPointCalls<LocalBackend>,
+                     public detail::NonblockingOperations<LocalBackend, detail::NoLanes> {
  public:
   template <CommData T>
   using Region = HeapRegion<T>;
@@ -88,7 +91,7 @@ using LocalChannel = BasicChannel<LocalBackend>;
 
 static_assert(std::is_empty_v<LocalBackend>);
 static_assert(MovingCollectives<LocalBackend> && ReducingCollectives<LocalBackend>);
-static_assert(Splittable<LocalBackend>);
+static_assert(Splittable<LocalBackend> && NonblockingCollectives<LocalBackend> && PersistentCollectives<LocalBackend>);
 static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
 static_assert(ChannelProvider<LocalBackend> && PointToPoint<LocalBackend>);
 

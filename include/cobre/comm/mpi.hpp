@@ -5,6 +5,7 @@
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
@@ -92,7 +93,8 @@ class FerrompiRegion {
 
 class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
                         public detail::PointToPointCalls<FerrompiBackend>,
-                        public detail::Splitting<FerrompiBackend> {
+                        public detail::Splitting<FerrompiBackend>,
+                        public detail::NonblockingOperations<FerrompiBackend> {
  public:
   template <CommData T>
   using Region = FerrompiRegion<T>;
@@ -150,7 +152,8 @@ using MpiChannel = BasicChannel<FerrompiBackend>;
 
 static_assert(ChannelProvider<FerrompiBackend> && PointToPoint<FerrompiBackend>);
 static_assert(MovingCollectives<FerrompiBackend> && ReducingCollectives<FerrompiBackend>);
-static_assert(Splittable<FerrompiBackend>);
+static_assert(Splittable<FerrompiBackend> && NonblockingCollectives<FerrompiBackend> &&
+              PersistentCollectives<FerrompiBackend>);
 static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
               TopologyProvider<FerrompiBackend>);
 

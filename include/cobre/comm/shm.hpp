@@ -5,6 +5,7 @@
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 
 #include <chrono>
@@ -130,7 +131,8 @@ class ShmRegion {
 
 class ShmBackend : public detail::Collectives<ShmBackend>,
                    public detail::PointToPointCalls<ShmBackend>,
-                   public detail::Splitting<ShmBackend> {
+                   public detail::Splitting<ShmBackend>,
+                   public detail::NonblockingOperations<ShmBackend> {
  public:
   template <CommData T>
   using Region = ShmRegion<T>;
@@ -188,7 +190,7 @@ using ShmChannel = BasicChannel<ShmBackend>;
 
 static_assert(ChannelProvider<ShmBackend> && PointToPoint<ShmBackend>);
 static_assert(MovingCollectives<ShmBackend> && ReducingCollectives<ShmBackend>);
-static_assert(Splittable<ShmBackend>);
+static_assert(Splittable<ShmBackend> && NonblockingCollectives<ShmBackend> && PersistentCollectives<ShmBackend>);
 static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
 
 }  // namespace cobre::comm

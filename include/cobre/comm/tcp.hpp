@@ -7,6 +7,7 @@
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
 #include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
@@ -96,7 +97,8 @@ class TcpRegion {
 
 class TcpBackend : public detail::Collectives<TcpBackend>,
                    public detail::PointToPointCalls<TcpBackend>,
-                   public detail::Splitting<TcpBackend> {
+                   public detail::Splitting<TcpBackend>,
+                   public detail::NonblockingOperations<TcpBackend> {
  public:
   template <CommData T>
   using Region = TcpRegion<T>;
@@ -187,7 +189,7 @@ using TcpChannel = BasicChannel<TcpBackend>;
 
 static_assert(ChannelProvider<TcpBackend> && PointToPoint<TcpBackend>);
 static_assert(MovingCollectives<TcpBackend> && ReducingCollectives<TcpBackend>);
-static_assert(Splittable<TcpBackend>);
+static_assert(Splittable<TcpBackend> && NonblockingCollectives<TcpBackend> && PersistentCollectives<TcpBackend>);
 static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
 
 }  // namespace cobre::comm

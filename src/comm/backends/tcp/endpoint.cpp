@@ -131,6 +131,7 @@ void Endpoint::share_memory() {
   const bool watched = sentinel_ != nullptr;
   if (!watched) shared.witness = config_.witness;
   shared.timeout = watched ? 0ms : config_.timeout;
+  if (!watched) shared.witness = config_.witness;
   shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
 }

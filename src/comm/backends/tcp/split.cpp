@@ -56,10 +56,14 @@ detail::Division division_of_host(const detail::Division& division, const Hosts&
 }  // namespace
 
 Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Division& division)
-    : config_(whole->config_), whole_(whole), rank_(division.rank), size_(division.members().size()), ledger_(-1) {
+    : config_(whole->config_),
+      whole_(whole),
+      rank_(division.rank),
+      size_(division.members().size()),
+      ledger_(-1) {  // the launcher's file belongs to the job's first communicator
   config_.rank = rank_;
   config_.size = size_;
-  config_.ledger = config_.witness = -1;  // the launcher looks at the whole
+  config_.ledger = config_.witness = -1;
   // The ranks that a part leaves out need cores all the same.
   policy_ = whole->policy_;
   topology_ = topology::part_of(whole->topology_, division.members());

@@ -1,0 +1,212 @@
+// The forms of the collectives that do not wait, and those that are set up once: written over the blocking ones, so
+// that checks, types and algorithms are theirs.
+#pragma once
+
+#include <cobre/comm/detail/collectives.hpp>
+#include <cobre/comm/detail/lane.hpp>
+#include <cobre/comm/request.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace cobre::comm::detail {
+
+/// Makes every check of an operation and sends nothing.
+class Rehearsal : public Collectives<Rehearsal> {
+ public:
+  Rehearsal(std::size_t rank, std::size_t size) noexcept : rank_(rank), size_(size) {}
+  [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  friend class Collectives<Rehearsal>;
+  template <class Call>
+  void execute(const OperationRecord&, const Call&) const noexcept {}
+
+  std::size_t rank_;
+  std::size_t size_;
+};
+
+/// A container that is moved in, and so kept and handed back.
+template <class B>
+concept GivenAway = BufferLike<B> && !std::is_lvalue_reference_v<B> && !std::ranges::borrowed_range<B>;
+
+template <class B>
+consteval void require_to_stay() {
+  static_assert(!GivenAway<B>,
+                "the operation goes on after this call: pass a named container or a span, not a temporary that dies "
+                "with the call");
+}
+
+template <class Backend>
+struct LaneHolder {
+  mutable std::unique_ptr<Lanes<Backend>> lanes;
+};
+/// For a backend that is always alone, and has nothing to wait for.
+struct NoLanes {};
+
+template <class Backend, class Holder = LaneHolder<Backend>>
+class NonblockingOperations : private Holder {
+ public:
+  /// Collective, like all of these: every rank starts the same operations in the same order, and the buffers are left
+  /// alone until the request is over. Arguments are checked before anything begins.
+  [[nodiscard]] Request ibarrier() const {
+    return begin("barrier", [](auto&) { return [](const auto& comm) { comm.barrier(); }; });
+  }
+
+  template <BufferLike Buffer>
+  requires(!GivenAway<Buffer>) [[nodiscard]] Request ibroadcast(Buffer&& buffer, std::size_t root) const {
+    rehearsal().broadcast(std::forward<Buffer>(buffer), root);
+    return begin("broadcast", broadcasting(output(std::forward<Buffer>(buffer)), root));
+  }
+  /// Of a container or a value that is given away; get() hands back what `root` passed.
+  template <class R>
+  requires(GivenAway<R> || !BufferLike<R>) [[nodiscard]] auto ibroadcast(R&& given, std::size_t root) const {
+    return keep(std::forward<R>(given), [&](auto& held) { return ibroadcast(elements_of(held), root); });
+  }
+
+  template <BufferLike Send, BufferLike Recv, class Op>
+  [[nodiscard]] Request iallreduce(Send&& send, Recv&& recv, Op op,
+                                   Reproducible reproducible = Reproducible::Default) const {
+    require_to_stay<Send>();
+    rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
+    return begin("allreduce", reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
+  }
+  template <BufferLike Buffer, class Op>
+  [[nodiscard]] Request iallreduce_inplace(Buffer&& buffer, Op op,
+                                           Reproducible reproducible = Reproducible::Default) const {
+    rehearsal().allreduce_inplace(std::forward<Buffer>(buffer), op, reproducible);
+    return begin("allreduce_inplace",
+                 reducing_inplace(output(std::forward<Buffer>(buffer)), std::move(op), reproducible));
+  }
+  /// Of a container or a value that is given away; get() hands back the result in its place.
+  template <class R, class Op>
+  requires((GivenAway<R> || !BufferLike<R>)&&!BufferLike<Op>)
+      [[nodiscard]] auto iallreduce(R&& given, Op op, Reproducible reproducible = Reproducible::Default) const {
+    return keep(std::forward<R>(given),
+                [&](auto& held) { return iallreduce_inplace(elements_of(held), std::move(op), reproducible); });
+  }
+
+  /// Counts and displacements are copied.
+  template <BufferLike Send, BufferLike Recv>
+  [[nodiscard]] Request iallgatherv(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
+                                    std::span<const std::size_t> displs) const {
+    require_to_stay<Send>();
+    rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
+    return begin("allgatherv", gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+  }
+
+  /// Collective. Sets an operation up, on a communicator of its own: start() it, wait() for it, change the data,
+  /// start() it again.
+  template <BufferLike Buffer>
+  [[nodiscard]] PersistentRequest broadcast_init(Buffer&& buffer, std::size_t root) const {
+    rehearsal().broadcast(std::forward<Buffer>(buffer), root);
+    return plan("broadcast", broadcasting(output(std::forward<Buffer>(buffer)), root));
+  }
+  template <BufferLike Send, BufferLike Recv, class Op>
+  [[nodiscard]] PersistentRequest allreduce_init(Send&& send, Recv&& recv, Op op,
+                                                 Reproducible reproducible = Reproducible::Default) const {
+    require_to_stay<Send>();
+    rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
+    return plan("allreduce", reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
+  }
+  template <BufferLike Send, BufferLike Recv>
+  [[nodiscard]] PersistentRequest allgatherv_init(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
+                                                  std::span<const std::size_t> displs) const {
+    require_to_stay<Send>();
+    rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
+    return plan("allgatherv", gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+  }
+
+ protected:
+  ~NonblockingOperations() = default;
+  NonblockingOperations() = default;
+  NonblockingOperations(NonblockingOperations&&) = default;
+  NonblockingOperations& operator=(NonblockingOperations&&) = default;
+
+ private:
+  [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
+  [[nodiscard]] Rehearsal rehearsal() const noexcept { return {self().rank(), self().size()}; }
+
+  // Each of these takes the lane on which the operation will run, and gives what to run there.
+  template <class T>
+  static auto broadcasting(std::span<T> buffer, std::size_t root) {
+    return [=](auto&) { return [=](const auto& comm) { comm.broadcast(buffer, root); }; };
+  }
+  template <class T, class Op>
+  static auto reducing(std::span<const T> send, std::span<T> recv, Op op, Reproducible reproducible) {
+    return [=, op = std::move(op)](auto&) mutable {
+      return [=, op = std::move(op)](const auto& comm) mutable { comm.allreduce(send, recv, op, reproducible); };
+    };
+  }
+  template <class T, class Op>
+  static auto reducing_inplace(std::span<T> buffer, Op op, Reproducible reproducible) {
+    return [=, op = std::move(op)](auto&) mutable {
+      return [=, op = std::move(op)](const auto& comm) mutable { comm.allreduce_inplace(buffer, op, reproducible); };
+    };
+  }
+  template <class T>
+  static auto gathering(std::span<const T> send, std::span<T> recv, std::span<const std::size_t> counts,
+                        std::span<const std::size_t> displs) {
+    return [=](auto& lane) {
+      lane.counts.assign(counts.begin(), counts.end());
+      lane.displs.assign(displs.begin(), displs.end());
+      return [=, &lane](const auto& comm) { comm.allgatherv(send, recv, lane.counts, lane.displs); };
+    };
+  }
+
+  template <class Prepare>
+  [[nodiscard]] Request begin(const char* operation, Prepare prepare) const {
+    if constexpr (std::is_same_v<Holder, NoLanes>) {
+      Alone alone;
+      prepare(alone)(self());
+      return Request();
+    } else {
+      check_threads(operation);
+      if (this->lanes == nullptr) this->lanes = std::make_unique<Lanes<Backend>>();
+      const auto& lane = this->lanes->next(self());
+      lane->set(prepare(*lane));
+      return Request(Run(lane, lane->start()));
+    }
+  }
+  template <class Prepare>
+  [[nodiscard]] PersistentRequest plan(const char* operation, Prepare prepare) const {
+    check_threads(operation);
+    auto lane = std::make_shared<Lane<Backend>>(self().duplicate());
+    lane->set(prepare(*lane));
+    return PersistentRequest(std::move(lane), {operation, self().rank(), self().size()});
+  }
+  void check_threads(const char* operation) const {
+    const auto& mpi = self().topology().mpi;
+    if (mpi && mpi->thread_level != "Multiple") [[unlikely]]
+      throw_needs_threads({operation, self().rank(), self().size()}, mpi->thread_level.c_str());
+  }
+
+  struct Alone {
+    std::vector<std::size_t> counts;
+    std::vector<std::size_t> displs;
+  };
+
+  template <class T>
+  static auto elements_of(T& held) {
+    if constexpr (BufferLike<T>) {
+      return output(held);
+    } else {
+      require_comm_data<T>();
+      return std::span<T>(&held, 1);
+    }
+  }
+  template <class R, class Start>
+  [[nodiscard]] static auto keep(R&& given, Start start) {
+    using Kept = std::remove_cvref_t<R>;
+    auto held = std::make_unique<Kept>(std::forward<R>(given));
+    Request request = start(*held);
+    return Pending<Kept>(std::move(held), std::move(request));
+  }
+};
+
+}  // namespace cobre::comm::detail

@@ -1,0 +1,23 @@
+#include <cobre/comm/detail/lane.hpp>
+#include <cobre/comm/request.hpp>
+
+#include "comm/core/format.hpp"
+
+namespace cobre::comm::detail {
+
+void throw_nothing_to_get() {
+  throw InvalidOperation({"get", 0, 1}, "the buffer was handed back already; get() gives it once");
+}
+
+void throw_already_started(const Where& where) {
+  throw InvalidOperation(where, "a round is in progress; wait() for it before the next start()");
+}
+
+void throw_needs_threads(const Where& where, const char* level) {
+  throw InvalidOperation(where,
+                         core::format("operations that are not waited for run on a thread of their own, but MPI was "
+                                      "started with ThreadLevel::{}; start it with ThreadLevel::Multiple",
+                                      level));
+}
+
+}  // namespace cobre::comm::detail
