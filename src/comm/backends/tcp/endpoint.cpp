@@ -43,7 +43,7 @@ Endpoint::Endpoint(const TcpConfig& config) : rank_(config.rank), size_(config.s
     meet(config);
   } else {
     hosts_ = find_hosts(std::array{present(config)}, 0);
-    mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+    open_mailroom({});
   }
   topology_ = {BackendKind::Tcp, size_, hosts_.list, std::nullopt, topology::slurm_job(), hosts_.placements};
   if (rank_ == 0) topology::warn_of_spanning(topology_);
@@ -70,11 +70,8 @@ void Endpoint::meet(const TcpConfig& config) {
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   const auto policy = core::wait_policy(hosts_.neighbours().size(), hosts_.cpus);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy, config.host_timeout);
-  opened_mail_.resize(size_);
   connect_links(gathering.deadline, *rendezvous);
-  mail_ = std::make_unique<Mailroom>(
-      rank_, size_,
-      MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy, config.timeout, config.warn_after}));
+  open_mailroom({policy, config.timeout, config.warn_after});
 #ifdef COBRE_COMM_HAS_SHM
   if (hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1)) {
     share_memory(config, gathering, 0ms);
@@ -137,6 +134,7 @@ void Endpoint::connect_links(Clock::time_point deadline, Rendezvous& rendezvous)
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);
   }
+  opened_mail_.resize(size_);
   for (const std::size_t peer : peers) {
     if (outcome.reached != Reached::All) break;
     Wire::Control mail = wire_->open_mail(peer, deadline);
@@ -168,6 +166,16 @@ Endpoint::~Endpoint() {
   } else if (!finished_) {
     ledger_.note_end();
     sentinel_->say_goodbye();
+  }
+}
+
+// After the links: alone, or over the network. Where all ranks share memory, their messages go through it too.
+void Endpoint::open_mailroom(const algorithms::MailSettings& settings) {
+  if (size_ == 1) {
+    mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+  } else if (sentinel_ != nullptr) {
+    mail_ = std::make_unique<Mailroom>(rank_, size_,
+                                       MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, settings));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/algorithms/mailroom.hpp"
 #include "comm/algorithms/scratch.hpp"
 #include "comm/algorithms/tuning.hpp"
 #include "comm/backends/tcp/hosts.hpp"
@@ -61,6 +62,7 @@ class Endpoint {
 #ifdef COBRE_COMM_HAS_SHM
   void share_memory(const TcpConfig& config, const Gathering& gathering, std::chrono::milliseconds timeout);
 #endif
+  void open_mailroom(const algorithms::MailSettings& settings);
   void connect_links(Clock::time_point deadline, Rendezvous& rendezvous);
 
   /// Runs one operation over the network. Whatever escapes from `body` ends the communicator, because others may rely
