@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
+#include <string>
+
 namespace {
 
 using namespace cobre::comm;
@@ -38,6 +42,44 @@ TEST(Errors, InvalidRootSaysWhichRootsThereAre) {
                "broadcast on rank 0 of 2: root 5 is not a rank of this communicator; use a root from 0 to 1");
   EXPECT_EQ(error.root(), 5U);
   EXPECT_EQ(error.size(), 2U);
+}
+
+TEST(Errors, InvalidPeerSaysWhichPeersThereAre) {
+  const InvalidPeer error({"channel", 0, 2}, 5);
+  EXPECT_STREQ(error.what(), "channel on rank 0 of 2: peer 5 is not a rank of this communicator; use one from 0 to 1");
+  EXPECT_EQ(error.peer(), 5U);
+  EXPECT_EQ(error.size(), 2U);
+}
+
+TEST(Errors, InvalidTagSaysWhichTagsCanBeCarried) {
+  const InvalidTag error({"send", 1, 2}, -3, 4095);
+  EXPECT_STREQ(error.what(), "send on rank 1 of 2: tag -3 cannot be carried by this backend; use one from 0 to 4095");
+  EXPECT_EQ(error.tag(), -3);
+  EXPECT_EQ(error.largest(), 4095);
+}
+
+// What a message that does not fit says is the same on every backend: the local one stands for all.
+TEST(Errors, AMessageThatDoesNotFitSaysSoAndThatItIsNotLost) {
+  const LocalBackend comm;
+  const auto channel = comm.channel(0, 7);
+  channel.send(std::array{1.0, 2.0});
+  std::array<double, 3> room{};
+  const auto text = [&](auto&& receive) -> std::string {
+    try {
+      receive();
+    } catch (const InvalidBufferSize& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(
+      text([&] { channel.recv(room); }),
+      "recv on rank 0 of 1: the next message from rank 0 with tag 7 has 2 elements, but the buffer has 3 elements; "
+      "pass one that fits, or use recv_some. It stays the next message");
+  EXPECT_EQ(text([&] { (void)channel.recv_some(std::span(room).first(1)); }),
+            "recv_some on rank 0 of 1: the next message from rank 0 with tag 7 has 2 elements, but the buffer has 1 "
+            "element; pass one that fits. It stays the next message");
+  EXPECT_EQ(channel.recv_some(room), 2U);
 }
 
 TEST(Errors, InvalidOperationSaysForWhichTypesTheOperationExists) {

@@ -45,7 +45,7 @@ Endpoint::Endpoint(const TcpConfig& config)
   } else {
     members_ = {present(config)};
     hosts_ = find_hosts(members_, 0);
-    mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+    open_mailroom();
   }
   forget(std::as_writable_bytes(std::span(config_.secret.value)));
   config_.secret = {};
@@ -108,9 +108,7 @@ void Endpoint::complete() {
     });
   }
 #endif
-  mail_ = std::make_unique<Mailroom>(
-      rank_, size_,
-      MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
+  open_mailroom();
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);
     if (hosts_.place % hosts_.step == 0) tuning_.costs = algorithms::calibrate(everyone);
@@ -166,6 +164,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);
   }
+  opened_mail_.resize(size_);
   for (const std::size_t peer : peers) {
     if (outcome.reached != Reached::All) break;
     Wire::Control mail = wire_->open_mail(peer, deadline);
@@ -201,6 +200,17 @@ Endpoint::~Endpoint() {
       wire_->drain(config_.timeout > 0ms ? Clock::now() + config_.timeout : Clock::time_point::max());
     ledger_.note_end();
     sentinel_->say_goodbye();
+  }
+}
+
+// After the links: alone, or over the network. Where all ranks share memory, their messages go through it too.
+void Endpoint::open_mailroom() {
+  if (size_ == 1) {
+    mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+  } else if (sentinel_ != nullptr) {
+    mail_ = std::make_unique<Mailroom>(
+        rank_, size_,
+        MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/algorithms/mailroom.hpp"
 #include "comm/algorithms/scratch.hpp"
 #include "comm/algorithms/tuning.hpp"
 #include "comm/backends/tcp/hosts.hpp"
@@ -75,6 +76,7 @@ class Endpoint {
   /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
   [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);
   [[nodiscard]] Outcome connect_links(Clock::time_point deadline, const std::function<void()>& check);
+  void open_mailroom();
   /// Once all are connected.
   void complete();
 

@@ -67,7 +67,7 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
   // The ranks that a part leaves out need cores all the same.
   policy_ = whole->policy_;
   topology_ = topology::part_of(whole->topology_, division.members());
-  if (size_ == 1) mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
+  if (size_ == 1) open_mailroom();
 }
 
 // One list a rank.
