@@ -92,7 +92,6 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
                               .members = gathering.members};
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy_, config_.host_timeout);
-  opened_mail_.resize(size_);
   return connect_links(gathering.deadline, check);
 }
 
