@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,8 +166,7 @@ void channel_request_cases(Suite<C>& suite) {
     for (int i = 1; i <= 3; ++i) channel.send(10 * i);
     requests[2].wait();
     requests[0].wait();
-    while (!requests[1].test()) {
-    }
+    while (!requests[1].test()) std::this_thread::yield();
     EXPECT_EQ(values, (std::array{10, 20, 30}));
   });
 
@@ -218,7 +218,7 @@ void channel_cases(Suite<C>& suite) {
     for (std::size_t step = 0; step < comm.size(); ++step) {
       const std::size_t to = (comm.rank() + step) % comm.size();
       const std::size_t from = (comm.rank() + comm.size() - step) % comm.size();
-      std::vector<double> recv(30'000);
+      std::vector<double> recv(8'000);
       comm.sendrecv(contribution<double>(comm.rank(), recv.size(), step), to, recv, from, 5);
       EXPECT_TRUE(all_same(recv, contribution<double>(from, recv.size(), step))) << "step " << step;
     }
@@ -226,7 +226,7 @@ void channel_cases(Suite<C>& suite) {
 
   group.add("RanksThatAllSendFirstDoNotBlockEachOther", [](const C& comm) {
     // MPI is free to let a large one wait for its receive.
-    const std::size_t count = comm.topology().backend == cobre::comm::BackendKind::Mpi ? 100 : 100'000;
+    const std::size_t count = comm.topology().backend == cobre::comm::BackendKind::Mpi ? 100 : 30'000;
     const std::size_t to = (comm.rank() + 1) % comm.size();
     const std::size_t from = (comm.rank() + comm.size() - 1) % comm.size();
     std::vector<double> recv(count);
@@ -298,10 +298,10 @@ void channel_cases(Suite<C>& suite) {
     std::vector<double> room(100'000);
     EXPECT_EQ(channel.try_recv(room), std::nullopt);
     comm.barrier();
-    auto sending = channel.isend(contribution<double>(comm.rank(), 70'000, 3));
+    auto sending = channel.isend(contribution<double>(comm.rank(), 20'000, 3));
     std::optional<std::size_t> count;
-    while (!count) count = channel.try_recv(room);
-    ASSERT_EQ(count, 70'000U);
+    while (!(count = channel.try_recv(room))) std::this_thread::yield();
+    ASSERT_EQ(count, 20'000U);
     EXPECT_TRUE(all_same(std::span(room).first(*count), contribution<double>(partner_of(comm), *count, 3)));
     sending.wait();
   });
