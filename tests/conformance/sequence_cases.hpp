@@ -146,7 +146,7 @@ void sequence_cases(Suite<C>& suite, RandomOperations random_operations) {
     }
   });
 
-  group.add("RandomPartsKeepEveryChecksum", [](const C& comm) { run_random_parts(comm, 500, 20261116); });
+  group.add("RandomPartsKeepEveryChecksum", [](const C& comm) { run_random_parts(comm, 250, 20261116); });
 
   group.add("RandomOperationsKeepEveryChecksum", [random_operations](const C& comm) {
     run_random_operations(comm, random_operations(comm.size()), 20261115);
