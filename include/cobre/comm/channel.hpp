@@ -34,7 +34,7 @@ class BasicChannel {
       : mailbox_(std::move(mailbox)), line_(*mailbox_, envelope) {}
   /// Of a backend: the same channel, as the type that holds any.
   template <class Other>
-  requires(!std::same_as<Other, Backend>) explicit BasicChannel(BasicChannel<Other>&& other) noexcept
+  requires(!std::same_as<Other, Backend>) explicit BasicChannel(BasicChannel<Other> other) noexcept
       : BasicChannel(std::move(other.mailbox_), other.line_.envelope()) {}
 
   BasicChannel(BasicChannel&&) noexcept = default;
