@@ -298,12 +298,13 @@ TEST(ShmDeath, IsThrownByTheWaitOfARequestAndOfAPlan) {
     std::vector<double> data(1000, 1.0);
     std::vector<double> sums(1000);
     auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
-    comm.ibarrier().wait();
+    for (int lane = 0; lane < 4; ++lane) comm.ibarrier().wait();  // each is made when it is first needed, by all
     if (comm.rank() == 2) raise(SIGKILL);
     auto request = comm.iallreduce_inplace(data, ReduceOp::Sum);
     const std::string first = outcome_of([&] { request.wait(); });
     plan.start();
-    return first + "; " + outcome_of([&] { plan.wait(); }) + "; " + outcome_of([&] { plan.start(), plan.wait(); });
+    const std::string second = outcome_of([&] { plan.wait(); });
+    return first + "; " + second + "; " + outcome_of([&] { plan.start(), plan.wait(); });
   });
   for (const std::size_t rank : {0U, 1U}) {
     EXPECT_EQ(ranks[rank].words(), "PeerFailed 2 signal 9; PeerFailed 2 signal 9; InvalidCommunicator");

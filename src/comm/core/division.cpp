@@ -13,8 +13,7 @@ Division divide(const Where& where, const OperationRecord& record, std::span<con
   }
   Division division{where, record, {}, std::nullopt, 0};
   for (auto& [color, ranks] : by_color) {
-    // They came by rank, and those of equal keys stay in that order.
-    std::ranges::stable_sort(ranks, {}, [&](std::size_t rank) { return seats[rank].key; });
+    std::ranges::sort(ranks, {}, [&](std::size_t rank) { return std::pair(seats[rank].key, rank); });
     const auto own = std::ranges::find(ranks, where.rank);
     if (own != ranks.end()) {
       division.part = division.parts.size();
