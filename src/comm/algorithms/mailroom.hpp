@@ -58,6 +58,7 @@ class Mailroom final : public detail::Mailbox {
       : Mailbox(rank, size, std::numeric_limits<std::int64_t>::max()), pipes_(std::move(pipes)), boxes_(size) {}
   Mailroom(const Mailroom&) = delete;
   Mailroom& operator=(const Mailroom&) = delete;
+  [[nodiscard]] Pipes& pipes() noexcept { return pipes_; }
   /// What lies in the pipes counts as unread too.
   ~Mailroom() override {
     try {

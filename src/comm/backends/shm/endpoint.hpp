@@ -77,6 +77,7 @@ class Endpoint {
     settings_.timeout = timeout;
     settings_.warn_after = warn_after;
     channel_.set_patience(timeout, warn_after);
+    mailroom_.pipes().set_patience(timeout, warn_after);
   }
 
   /// From any thread: everyone in this group shall stop waiting.

@@ -28,6 +28,10 @@ class MailPipes {
   template <class Look>
   void sleep(Look&& look, std::chrono::nanoseconds longest);
   [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
+  void set_patience(std::chrono::milliseconds timeout, std::chrono::milliseconds warn_after) noexcept {
+    settings_.timeout = timeout;
+    settings_.warn_after = warn_after;
+  }
 
  private:
   /// This rank's ends of the two pipes between it and a peer, and what it knows of the other ends.
