@@ -91,7 +91,7 @@ struct ExecutionTopology {
   /// How many threads the rank should run: what Slurm was asked for (--cpus-per-task), or its share of the CPUs that
   /// it may use. At least 1.
   [[nodiscard]] std::size_t recommended_threads(std::size_t rank) const noexcept {
-    if (slurm && slurm->cpus_per_task.value_or(0) > 0) return *slurm->cpus_per_task;
+    if (const std::size_t asked = slurm ? slurm->cpus_per_task.value_or(0) : 0; asked > 0) return asked;
     if (rank >= placements.size()) return 1;
     return std::max<std::size_t>(1, placements[rank].cpus / std::max<std::size_t>(1, placements[rank].sharers));
   }
