@@ -70,6 +70,14 @@ TEST(ChooseAllreduce, MovesLongMessagesWithTheFewestBytes) {
   }
 }
 
+// As where the machine was busy with something else when they were measured.
+TEST(ChooseAllreduce, MovesLongMessagesWithTheFewestBytesWhateverTheCostsSay) {
+  Tuning absurd = loopback;
+  absurd.costs.message = 1e6;
+  EXPECT_EQ(choose_allreduce(7, 8 * mebibyte, false, absurd), AllreduceAlgorithm::Pairwise);
+  EXPECT_EQ(choose_allreduce(8, 8 * mebibyte, false, absurd), AllreduceAlgorithm::Rabenseifner);
+}
+
 TEST(ChooseAllreduce, NeverSumsFloatingPointRoundTheRing) {
   Tuning tuning;
   tuning.allreduce = AllreduceAlgorithm::Ring;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t largest_piece = kibibyte * kibibyte;
 constexpr std::size_t smallest_piece = 16 * kibibyte;
+// From here on a reduction sends no more than it must. Costs that were measured at a bad moment may say otherwise.
+constexpr std::size_t many_bytes = kibibyte * kibibyte;
 constexpr std::size_t scratch_bytes = 8 * kibibyte * kibibyte;  // of one operation
 
 /// The model. A message takes message + byte * length; a rank that sends several in a row is held up by each for about
@@ -168,8 +170,13 @@ BroadcastAlgorithm choose_broadcast(std::size_t ranks, std::size_t bytes, const 
 
 AllreduceAlgorithm choose_allreduce(std::size_t ranks, std::size_t bytes, bool exact, const Tuning& tuning) {
   using enum AllreduceAlgorithm;
-  const AllreduceAlgorithm chosen = tuning.allreduce.value_or(
-      cheapest(std::array{RecursiveDoubling, GatherAndFold, Rabenseifner, Pairwise}, ranks, bytes, tuning));
+  const auto usual = [&] {
+    if (bytes < many_bytes) {
+      return cheapest(std::array{RecursiveDoubling, GatherAndFold, Rabenseifner, Pairwise}, ranks, bytes, tuning);
+    }
+    return std::has_single_bit(ranks) ? cheapest(std::array{Rabenseifner, Pairwise}, ranks, bytes, tuning) : Pairwise;
+  };
+  const AllreduceAlgorithm chosen = tuning.allreduce ? *tuning.allreduce : usual();
   if (chosen == Ring) return exact ? Ring : Pairwise;
   // The same costs, but a rank speaks with two others instead of all, and one piece lies in scratch memory.
   if (chosen == Pairwise && exact && !tuning.allreduce && ranks > 2) return Ring;

@@ -56,7 +56,10 @@ Mail::Mail(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& wor
 Mail::~Mail() {
   if (!ferrompi::Mpi::is_running()) return;
   try {
-    while (const auto message = comm_.improbe(ferrompi::any_source, ferrompi::any_tag)) {
+    // Asked first without taking anything: SimGrid knows no matched probe, and ends programs that try one.
+    while (comm_.iprobe(ferrompi::any_source, ferrompi::any_tag)) {
+      const auto message = comm_.improbe(ferrompi::any_source, ferrompi::any_tag);
+      if (!message) break;
       kept_.add(envelope_of(*message), {nullptr, message->bytes(), true});  // the message itself throws its bytes away
     }
   } catch (const std::exception&) {  // MPI is on its way out: there is nothing left to take
