@@ -179,13 +179,16 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
     }
     whole->confirm_parts(division, outcome);
   }
-  if (part == nullptr || part->size_ == 1) return part;
+  if (part != nullptr && part->size_ > 1) {
 #ifdef COBRE_COMM_HAS_SHM
-  if (!networked && part->shared_ != nullptr) {
-    part->shared_->set_patience(part->config_.timeout, part->config_.warn_after);
-  }
+    if (!networked && part->shared_ != nullptr) {
+      part->shared_->set_patience(part->config_.timeout, part->config_.warn_after);
+    }
 #endif
-  part->complete();
+    part->complete();
+  }
+  // Nobody uses a part, and fails in it, while another rank is still coming to it.
+  if (whole->sentinel_ != nullptr) whole->agree(division.record);
   return part;
 }
 
