@@ -17,16 +17,44 @@ constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) noexcept {
   return b > std::numeric_limits<std::size_t>::max() - a ? std::numeric_limits<std::size_t>::max() : a + b;
 }
 
-void check_entry_per_rank(const Where& where, std::size_t actual, std::string_view what) {
-  if (actual == where.size) return;
+// What is thrown is made away from the checks, which every call passes.
+[[noreturn, gnu::cold]] void throw_no_entry_per_rank(const Where& where, std::size_t actual, std::string_view what) {
   throw InvalidBufferSize(where, where.size, actual,
                           core::format("{} has {}, but there is one for each of the {} ranks; give it {}", what,
                                        elements(actual), where.size, elements(where.size)));
 }
 
-[[noreturn]] void throw_segments_meet(const Where& where, const SegmentNames& names,
-                                      std::span<const std::size_t> counts, std::span<const std::size_t> displs,
-                                      std::size_t lower, std::size_t upper) {
+[[noreturn, gnu::cold]] void throw_too_short(const Where& where, const SegmentNames& names, std::size_t length,
+                                             std::span<const std::size_t> counts, std::span<const std::size_t> displs,
+                                             std::size_t last, std::size_t needed) {
+  throw InvalidBufferSize(
+      where, needed, length,
+      core::format("{0} has {1}, but rank {2}'s segment of {3} from {4} on ends at {5}; make {0} at least that long",
+                   names.buffer, elements(length), last, elements(counts[last]), displs[last], needed));
+}
+
+[[noreturn, gnu::cold]] void throw_other_count(const Where& where, std::string_view part, std::size_t length,
+                                               std::string_view name, std::size_t count) {
+  throw InvalidBufferSize(where, count, length,
+                          core::format("{} has {}, but {}[{}] says {}; they must be equal", part, elements(length),
+                                       name, where.rank, count));
+}
+
+inline void check_entry_per_rank(const Where& where, std::size_t actual, std::string_view what) {
+  if (actual != where.size) [[unlikely]]
+    throw_no_entry_per_rank(where, actual, what);
+}
+
+inline void check_count(const Where& where, std::string_view part, std::size_t length, std::string_view name,
+                        std::span<const std::size_t> counts) {
+  if (length != counts[where.rank]) [[unlikely]]
+    throw_other_count(where, part, length, name, counts[where.rank]);
+}
+
+[[noreturn, gnu::cold]] void throw_segments_meet(const Where& where, const SegmentNames& names,
+                                                 std::span<const std::size_t> counts,
+                                                 std::span<const std::size_t> displs, std::size_t lower,
+                                                 std::size_t upper) {
   const std::size_t end = displs[lower] + counts[lower];
   const std::size_t shared = std::min(end, displs[upper] + counts[upper]) - displs[upper];
   throw InvalidBufferSize(
@@ -39,8 +67,8 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
 
 // One count and one displacement a rank, every segment inside the buffer. Whether they lie in the order of the ranks
 // and share nothing, as segments nearly always do: the pass that finds their end tells.
-[[nodiscard]] bool check_inside(const Where& where, const SegmentNames& names, std::size_t length,
-                                std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
+[[nodiscard]] inline bool check_inside(const Where& where, const SegmentNames& names, std::size_t length,
+                                       std::span<const std::size_t> counts, std::span<const std::size_t> displs) {
   check_entry_per_rank(where, counts.size(), names.counts);
   check_entry_per_rank(where, displs.size(), names.displs);
   std::size_t needed = 0;
@@ -56,12 +84,8 @@ void check_entry_per_rank(const Where& where, std::size_t actual, std::string_vi
       last = rank;
     }
   }
-  if (length < needed) {
-    throw InvalidBufferSize(
-        where, needed, length,
-        core::format("{0} has {1}, but rank {2}'s segment of {3} from {4} on ends at {5}; make {0} at least that long",
-                     names.buffer, elements(length), last, elements(counts[last]), displs[last], needed));
-  }
+  if (length < needed) [[unlikely]]
+    throw_too_short(where, names, length, counts, displs, last, needed);
   return in_order;
 }
 
@@ -154,17 +178,16 @@ void check_written_segments(Where where, const SegmentNames& names, std::size_t 
 
 void check_own_count(Where where, std::string_view part, std::size_t length, std::string_view name,
                      std::span<const std::size_t> counts) {
-  if (length == counts[where.rank]) return;
-  throw InvalidBufferSize(where, counts[where.rank], length,
-                          core::format("{} has {}, but {}[{}] says {}; they must be equal", part, elements(length),
-                                       name, where.rank, counts[where.rank]));
+  check_count(where, part, length, name, counts);
 }
 
 void check_gathered_segments(Where where, std::size_t send, std::size_t recv, std::span<const std::size_t> counts,
                              std::span<const std::size_t> displs) {
   check_entry_per_rank(where, counts.size(), "counts");
-  check_own_count(where, "send", send, "counts", counts);
-  check_written_segments(where, {"recv", "counts", "displs"}, recv, counts, displs);
+  check_count(where, "send", send, "counts", counts);
+  constexpr SegmentNames names{"recv", "counts", "displs"};
+  if (!check_inside(where, names, recv, counts, displs)) [[unlikely]]
+    check_disjoint(where, names, counts, displs);
 }
 
 void check_packed_parts(Where where, std::size_t send, std::span<const std::size_t> counts) {
