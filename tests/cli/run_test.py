@@ -301,9 +301,10 @@ class Signalled(CommandTest):
 
     def test_a_stopped_job_stops_as_a_whole_and_goes_on(self):
         job = start("run", "-n", 2, RANKS, "stuck", 1)
-        self.wait_until(lambda: len(children_of(job.pid)) == 3, "the ranks did not start")
+        # Until they are who they will be, all of them are called as the launcher.
+        self.wait_until(lambda: len(children_of(job.pid)) == 3 and
+                        all(self.state(pid)[1] != "cobre-comm" for pid in children_of(job.pid)), "the ranks did not start")
         ranks = [pid for pid in children_of(job.pid) if self.state(pid)[1] != "cobre-keeper"]
-        self.wait_until(lambda: all(self.state(pid)[1] != "cobre-comm" for pid in ranks), "the ranks did not start")
         job.send_signal(signal.SIGTSTP)
         self.wait_until(lambda: all(self.state(pid)[0] == "T" for pid in [job.pid, *ranks]), "not all stopped")
         job.send_signal(signal.SIGCONT)
