@@ -4,8 +4,16 @@
 #include "expect.hpp"
 
 #include <iostream>
+#include <optional>
+#include <stdexcept>
 
 using ferrompi::ReduceOp;
+
+// Whoever gives a colour is in a part.
+ferrompi::Communicator sure(std::optional<ferrompi::Communicator> part) {
+  if (!part) throw std::logic_error("a colour, but no part");
+  return std::move(*part);
+}
 
 int main() {
   const auto mpi = ferrompi::Mpi::init();
@@ -14,15 +22,15 @@ int main() {
   const int size = world.size();
 
   // Even and odd ranks, in their old order.
-  const auto parity = world.split(rank % 2, rank);
-  expect(parity.has_value() && parity->rank() == rank / 2, "the rank among its kind");
+  const auto parity = sure(world.split(rank % 2, rank));
+  expect(parity.rank() == rank / 2, "the rank among its kind");
   int sum = 0;
   for (int r = rank % 2; r < size; r += 2) sum += r;
-  expect(parity->allreduce(rank, ReduceOp::Sum) == sum, "the sum over one parity");
+  expect(parity.allreduce(rank, ReduceOp::Sum) == sum, "the sum over one parity");
 
   // The same ranks in reverse order: the key decides.
-  const auto reversed = world.split(0, -rank);
-  expect(reversed->rank() == size - 1 - rank, "the reversed rank");
+  const auto reversed = sure(world.split(0, -rank));
+  expect(reversed.rank() == size - 1 - rank, "the reversed rank");
 
   // A rank may stay out.
   const auto others = world.split(rank == 0 ? ferrompi::undefined : 1, rank);
@@ -37,5 +45,5 @@ int main() {
   const auto copy = world.duplicate();
   expect(copy.rank() == rank && copy.size() == size, "the duplicate");
 
-  if (rank == 0) std::cout << size << " ranks, " << parity->size() << " of them even\n";
+  if (rank == 0) std::cout << size << " ranks, " << parity.size() << " of them even\n";
 }

@@ -31,6 +31,7 @@ int main() {
 #ifdef COBRE_COMM_HAS_SHM
   // Three threads of this process as three ranks that share memory.
   std::vector<std::thread> ranks;
+  ranks.reserve(3);
   const std::string name = "library-" + std::to_string(getpid());
   for (std::size_t rank = 0; rank < 3; ++rank) {
     ranks.emplace_back([&name, rank] {

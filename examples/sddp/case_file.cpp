@@ -237,6 +237,7 @@ std::string write_case(const Case& data) {
   for (std::size_t h = 0; h < d.hydros; ++h) {
     const auto column = [&](std::span<const double> table, std::size_t rows) {
       std::vector<double> values;
+      values.reserve(rows);
       for (std::size_t row = 0; row < rows; ++row) values.push_back(table[row * d.hydros + h]);
       return values;
     };

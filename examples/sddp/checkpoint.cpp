@@ -30,9 +30,9 @@ class Checksum {
  public:
   template <class T>
   void add(std::span<const T> values) {
-    static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+    static_assert(sizeof(T) % 8 == 0);
     for (const T& value : values) {
-      std::array<std::uint64_t, sizeof(T) / sizeof(std::uint64_t)> words;
+      std::array<std::uint64_t, sizeof(T) / 8> words;
       std::memcpy(words.data(), &value, sizeof value);
       for (const std::uint64_t word : words) sum_ = (sum_ ^ word) * 0x100000001b3U;
     }

@@ -21,7 +21,10 @@ int inherited_descriptor(const std::string& text) noexcept {
   const char* next = text.data();
   const char* const end = next + text.size();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0 && (next == end || *next++ != ':')) return -1;
+    if (i > 0) {
+      if (next == end || *next != ':') return -1;
+      ++next;
+    }
     const auto number = std::from_chars(next, end, numbers[i]);
     if (number.ec != std::errc{}) return -1;
     next = number.ptr;

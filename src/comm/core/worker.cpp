@@ -38,7 +38,8 @@ Worker::Worker() : state_(std::make_unique<State>()) {}
 
 Worker::~Worker() {
   // A forked child has no thread to join; what it would have to wake is not there either.
-  if (state_->guard.in_child()) (void)state_.release();
+  if (!state_->guard.in_child()) return;
+  [[maybe_unused]] const auto* const left_alone = state_.release();
 }
 
 std::uint64_t Worker::start() {

@@ -26,8 +26,8 @@ struct Division {
   std::optional<std::size_t> part;              // the one of this rank, if any
   std::size_t rank = 0;                         // of this rank in it
 
-  /// The old ranks of this rank's part, by new rank.
-  [[nodiscard]] const std::vector<std::size_t>& members() const noexcept { return parts[*part]; }
+  /// The old ranks of this rank's part, which there must be, by new rank.
+  [[nodiscard]] const std::vector<std::size_t>& members() const noexcept { return parts[part.value_or(0)]; }
 };
 
 [[nodiscard]] Division divide(const Where& where, const OperationRecord& record, std::span<const Seat> seats);

@@ -79,7 +79,7 @@ class NonblockingOperations : private Holder {
   template <BufferLike Buffer, class Op>
   [[nodiscard]] Request iallreduce_inplace(Buffer&& buffer, Op op,
                                            Reproducible reproducible = Reproducible::Default) const {
-    rehearsal().allreduce_inplace(std::forward<Buffer>(buffer), op, reproducible);
+    rehearsal().allreduce_inplace(buffer, op, reproducible);
     return begin("allreduce_inplace",
                  reducing_inplace(output(std::forward<Buffer>(buffer)), std::move(op), reproducible));
   }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,12 @@ class Splitting {
   }
 
   /// Collective. The same ranks once more.
-  [[nodiscard]] Backend duplicate() const { return std::move(divide_by(Operation::Duplicate, {0, 0}).value()); }
+  [[nodiscard]] Backend duplicate() const { return own(divide_by(Operation::Duplicate, {0, 0})); }
 
   /// Collective. The ranks of this host.
   [[nodiscard]] Backend node() const {
     const auto host = static_cast<int>(self().topology().host_index_of(self().rank()));
-    return std::move(divide_by(Operation::Node, {host, 0}).value());
+    return own(divide_by(Operation::Node, {host, 0}));
   }
 
  protected:
@@ -49,6 +50,12 @@ class Splitting {
 
  private:
   [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
+
+  // Every rank that gives a colour gets a part.
+  [[nodiscard]] static Backend own(std::optional<Backend> part) {
+    if (!part) throw std::logic_error("a communicator was divided and this rank left out, against its wish");
+    return std::move(*part);
+  }
 
   [[nodiscard]] std::optional<Backend> divide_by(Operation operation, Seat seat) const {
     const std::size_t size = self().size();

@@ -152,7 +152,7 @@ void check(const TcpConfig& config) {
 }
 
 HostAndPort coordinator_of(const TcpConfig& config) {
-  HostAndPort result = parse_host_and_port(config.coordinator).value();
+  HostAndPort result = parse_host_and_port(config.coordinator).value_or(HostAndPort{});  // check() was here
   if (!result.port) result.port = config.port;
   return result;
 }

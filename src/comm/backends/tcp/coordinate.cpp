@@ -97,7 +97,7 @@ class Coordinator final : public Rendezvous {
     std::string problem;
     std::vector<Address> wanted = addresses;
     if (!config_.bind_address.empty()) {
-      wanted = {bind_address_of(config_, addresses.front().family()).value()};
+      wanted = {bind_address_of(config_, addresses.front().family()).value_or(addresses.front())};
       wanted.front().set_port(addresses.front().port());
     }
     for (;;) {
@@ -197,7 +197,7 @@ class Coordinator final : public Rendezvous {
     Reply accepted;
     accepted.rank = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 0, 1L << 30));
     if (!tell(arrived, accepted)) return true;
-    place = std::move(arrived);
+    place = std::make_unique<Arrived>(std::move(arrived));
     ++present_;
     return true;
   }
@@ -319,10 +319,11 @@ class Coordinator final : public Rendezvous {
         core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
                      core::quoted(config_.coordinator), config_.connect_timeout.count());
     if (reception_.strangers() > 0) {
+      const auto& last = reception_.last_stranger();
       words += core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
-          reception_.strangers(), reception_.last_stranger() ? reception_.last_stranger()->text() : "nowhere");
+          reception_.strangers(), last ? last->text() : "nowhere");
     } else if (!config_.secret.empty() && listens_to_itself()) {
       // Debian's /etc/hosts gives a machine's own name such an address.
       words += core::format(
@@ -353,7 +354,7 @@ class Coordinator final : public Rendezvous {
   Clock::time_point deadline_;
   Reception reception_;
   std::list<Candidate> candidates_;
-  std::vector<std::optional<Arrived>> arrived_;  // by rank; nobody at 0, which is this one
+  std::vector<std::unique_ptr<Arrived>> arrived_;  // by rank; nobody at 0, which is this one
   Member own_;
   Outcome outcome_;
   std::size_t present_ = 1;

@@ -57,7 +57,7 @@ Key link_key_of(const Key& job_key, const Bytes32& job) {
 std::vector<Address> coordinator_addresses(const TcpConfig& config, Clock::time_point deadline) {
   const HostAndPort coordinator = coordinator_of(config);
   for (;;) {
-    Resolution found = resolve(coordinator.host, *coordinator.port);
+    Resolution found = resolve(coordinator.host, coordinator.port.value_or(config.port));
     if (!found.addresses.empty()) {
       for (const Address& address : found.addresses) require_protection(config, address);
       return found.addresses;

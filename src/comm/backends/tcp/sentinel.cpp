@@ -70,7 +70,7 @@ Sentinel::~Sentinel() {
 }
 
 void Sentinel::forget_thread() noexcept {
-  (void)thread_.release();  // nobody is there to be joined
+  [[maybe_unused]] const auto* const left_alone = thread_.release();  // nobody is there to be joined
 }
 
 // ---- the calling thread -------------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ void Sentinel::look_for_those_who_left() {
   const std::uint64_t entered = journal_.entered();
   if (finished() || proposed_ || journal_.left() >= entered) return;
   for (std::size_t rank = 0; rank < settings_.size; ++rank) {
-    if (left_[rank] && *left_[rank] < entered) return propose(failure_of(rank));
+    if (left_[rank].value_or(entered) < entered) return propose(failure_of(rank));
   }
 }
 

@@ -25,11 +25,9 @@ Moved receive_some(int socket, std::span<std::byte> bytes, std::size_t& done) no
     const ssize_t got = recv(socket, bytes.data() + done, bytes.size() - done, MSG_DONTWAIT);
     if (got > 0) {
       done += static_cast<std::size_t>(got);
-    } else if (got == 0) {
-      return Moved::Closed;
-    } else if (errno == EAGAIN) {
+    } else if (got < 0 && errno == EAGAIN) {
       return done == before ? Moved::Nothing : Moved::Some;
-    } else if (errno != EINTR) {
+    } else if (got == 0 || errno != EINTR) {
       return Moved::Closed;
     }
   }
