@@ -7,11 +7,13 @@ import unittest
 COMMAND = os.environ["COBRE_COMM_COMMAND"]
 RANKS = os.environ["COBRE_COMM_TEST_RANKS"]
 LIMIT = 30  # seconds, for anything
+STARTED = []  # by the test that runs
 
 
 def start(*arguments, **how):
     how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
-    return subprocess.Popen([COMMAND, *map(str, arguments)], **how)
+    STARTED.append(subprocess.Popen([COMMAND, *map(str, arguments)], **how))
+    return STARTED[-1]
 
 
 def run(*arguments, input=None, **how):
@@ -48,6 +50,17 @@ def descendants_of(pid):
 
 class CommandTest(unittest.TestCase):
     maxDiff = None
+
+    def tearDown(self):
+        """A test that failed leaves nothing running: a launcher that is killed takes its ranks with it."""
+        while STARTED:
+            job = STARTED.pop()
+            if job.poll() is None:
+                job.kill()
+                job.wait(LIMIT)
+            for stream in (job.stdout, job.stderr):
+                if stream is not None:
+                    stream.close()
 
     def wait_until(self, condition, what, seconds=LIMIT):
         end = time.monotonic() + seconds
