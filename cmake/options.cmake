@@ -41,6 +41,7 @@ option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
 option(COBRE_COMM_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(COBRE_COMM_CRASH_POINTS "Plant the places in which a test lets ranks die (src/comm/core/crash_point.hpp)" OFF)
 set(COBRE_COMM_SANITIZE "" CACHE STRING "Sanitizers for the whole build, such as address,undefined or thread")
 
 if(COBRE_COMM_MPI AND NOT MPI_CXX_FOUND)

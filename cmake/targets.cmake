@@ -12,6 +12,9 @@ target_compile_options(cobre_compile_options INTERFACE
   $<$<BOOL:${COBRE_COMM_WERROR}>:-Werror>
   # The bits of a reduction must not depend on whether a compiler fused a multiplication into an addition.
   -ffp-contract=off)
+if(COBRE_COMM_CRASH_POINTS)
+  target_compile_definitions(cobre_compile_options INTERFACE COBRE_COMM_CRASH_POINTS)
+endif()
 if(COBRE_COMM_SANITIZE)
   target_compile_options(cobre_compile_options INTERFACE
     -fsanitize=${COBRE_COMM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -35,6 +35,7 @@
 #include "comm/algorithms/letter.hpp"
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/waiting.hpp"
@@ -84,8 +85,11 @@ class Mailroom final : public detail::Mailbox {
 
   void run(Transfer& transfer, std::chrono::nanoseconds timeout) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    core::crash_point<"mail.begins">();
     begin(transfer);
+    core::crash_point<"mail.begun">();
     await(transfer, timeout);
+    core::crash_point<"mail.done">();
   }
 
   [[nodiscard]] bool test(Transfer& transfer) override {

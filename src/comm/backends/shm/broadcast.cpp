@@ -11,6 +11,7 @@
 
 #include "comm/backends/shm/claim.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/core/crash_point.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -72,6 +73,7 @@ void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
     if (!regions_.in(own.live_regions, place.region)) place.region = 0;
     const std::size_t written = written_by_root(call.bytes);
     const HeldClaim claim(channel_, reader);
+    core::crash_point<"shm.claim_taken">();
     // Where this fails the reader is dead or on its way out; awaiting it below tells which.
     if (claim) (void)reach_.store(reader, place, call.bytes - written, data + call.bytes - written, written);
   }
@@ -112,6 +114,7 @@ void Endpoint::broadcast_as_reader(const detail::BroadcastCall& call) {
     const std::size_t fetched = call.bytes - (single_copy_ ? written_by_root(call.bytes) : 0);
     reach_.fetch(call.root, place, 0, data, fetched);
     channel_.publish_drained(chunks);
+    core::crash_point<"shm.awaiting_claim">();
     if (claim) claim->await_cleared();
   } else {
     for (std::size_t index = 0; index < chunks; ++index) {

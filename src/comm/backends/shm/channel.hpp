@@ -21,6 +21,7 @@
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
 #include "comm/core/chain.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/disagreement.hpp"
 #include "comm/core/waiting.hpp"
 
@@ -61,6 +62,7 @@ class Channel {
     // A root that streams hits this every half ring only; others always know more than enough from the posts they saw.
     if (sequence_ > all_left_ + post_depth) [[unlikely]]
       await_all_left(sequence_ - post_depth / 2);
+    core::crash_point<"shm.post_opened">();
     return mine_.posts[sequence_ % post_depth];
   }
 
@@ -92,7 +94,9 @@ class Channel {
   [[nodiscard]] const Post& await_post(std::size_t rank) {
     const Post& post = block_.rank(rank).posts[sequence_ % post_depth];
     announce();
+    core::crash_point<"shm.awaiting_post">();
     wait(post.sequence, sequence_, rank);
+    core::crash_point<"shm.post_seen">();
     if (post.sequence.load(std::memory_order_relaxed) != sequence_ ||
         post.chain.load(std::memory_order_relaxed) != chain_) [[unlikely]]
       disagree();
@@ -135,8 +139,16 @@ class Channel {
   void take_steps(Word count) noexcept { steps_ += count; }
   void publish_filled(Word step) noexcept { publish(mine_.filled.value, steps_ + step); }
   void publish_drained(Word step) noexcept { publish(mine_.drained.value, steps_ + step); }
-  void await_filled(std::size_t rank, Word step) { wait(block_.rank(rank).filled.value, steps_ + step, rank); }
-  void await_drained(std::size_t rank, Word step) { wait(block_.rank(rank).drained.value, steps_ + step, rank); }
+  void await_filled(std::size_t rank, Word step) {
+    core::crash_point<"shm.awaiting_filled">();
+    wait(block_.rank(rank).filled.value, steps_ + step, rank);
+    core::crash_point<"shm.filled_seen">();
+  }
+  void await_drained(std::size_t rank, Word step) {
+    core::crash_point<"shm.awaiting_drained">();
+    wait(block_.rank(rank).drained.value, steps_ + step, rank);
+    core::crash_point<"shm.drained_seen">();
+  }
 
   /// The rank `step` places after this one: everyone starts with another peer, so that no line is stormed.
   [[nodiscard]] std::size_t peer(std::size_t step) const noexcept {

@@ -16,6 +16,7 @@
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/segment.hpp"
 #include "comm/backends/shm/witness.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
@@ -64,9 +65,12 @@ class Coordinator {
   }
 
   Gathering run() {
+    core::crash_point<"shm.coordinate.begun">();
     if (config_.size > 1) {
       open_door();
+      core::crash_point<"shm.coordinate.door_open">();
       while (present_ < config_.size) admit();
+      core::crash_point<"shm.coordinate.all_here">();
       // Before anyone is let go: who attaches again under the same name must not find this door.
       listener_ = {};
       visitors_.clear();
@@ -171,6 +175,7 @@ class Coordinator {
     if (!send_message(visitor.link, Reply{})) return true;
     place = {.here = true, .link = std::move(visitor.link), .process = std::move(descriptors.front()), .hello = hello};
     ++present_;
+    core::crash_point<"shm.coordinate.admitted">();
     return true;
   }
 
@@ -277,6 +282,7 @@ class Coordinator {
     const core::Descriptor memory = make_segment(agreement);
     Mapping segment(where_, memory, agreement.segment_bytes, Access::ReadWrite);
     new (segment.data()) Agreement(agreement);
+    core::crash_point<"shm.coordinate.segment_made">();
     if (config_.witness >= 0) admit_witness(config_.witness, memory, agreement.segment_bytes, config_.size);
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
       const View view = view_of(rank);
@@ -290,6 +296,7 @@ class Coordinator {
             view.process_of[r] == Peers::this_one ? Reply::here : static_cast<std::uint8_t>(view.process_of[r]);
       }
       if (!send_message(members_[rank].link, reply, descriptors)) mourn(rank);
+      core::crash_point<"shm.coordinate.welcomed">();
     }
     View view = view_of(0);
     std::vector<core::Descriptor> processes(view.descriptors.size());

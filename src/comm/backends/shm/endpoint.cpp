@@ -12,6 +12,7 @@
 
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/scratch.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 #include "comm/topology/placement.hpp"
@@ -83,7 +84,9 @@ Endpoint::~Endpoint() {
     segment_.forget();
     return;
   }
+  core::crash_point<"shm.departing">();
   channel_.depart();
+  core::crash_point<"shm.departed">();
 }
 
 // Single copy is used where every rank can reach every other: who chooses an algorithm must not have to ask.

@@ -11,6 +11,7 @@
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/waiting.hpp"
@@ -45,21 +46,26 @@ class Joiner {
                                                      std::strerror(errno)));
     }
     for (;;) {
+      core::crash_point<"shm.join.begun">();
       knock();
+      core::crash_point<"shm.join.connected">();
       const int own = process.get();
       if (!send_message(link_, hello_, std::span(&own, 1))) continue;
+      core::crash_point<"shm.join.introduced">();
       if (wait_for_reply(deadline_)) break;
       // A silent end before the first answer is a group that just closed its door; ours may still open.
       if (Clock::now() >= deadline_) throw_no_coordinator();
       std::this_thread::sleep_for(1ms);
     }
     heed();  // accepted, or not
+    core::crash_point<"shm.join.accepted">();
     while (reply_.kind == ReplyKind::Accepted) {
       if (!wait_for_reply(deadline_ + patience_with_coordinator)) {
         throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = owner_of(link_).pid, .signal = {}, .exit_code = {}});
       }
       heed();
     }
+    core::crash_point<"shm.join.welcomed">();
     return arrive();
   }
 

@@ -3,6 +3,7 @@
 
 #include "comm/algorithms/reduction.hpp"
 #include "comm/backends/shm/endpoint.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
 
 namespace cobre::comm::shm {
@@ -18,12 +19,15 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   const core::Exclusive exclusive(busy_, where());
   channel_.enter(record);
   try {
+    core::crash_point<"shm.entered">();
     body();
+    core::crash_point<"shm.about_to_leave">();
   } catch (...) {
     channel_.finish("an operation failed on this rank");
     throw;
   }
   channel_.leave();
+  core::crash_point<"shm.left">();
 }
 
 template <class Body>

@@ -4,6 +4,7 @@
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
@@ -32,10 +33,12 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
       reply.kind = ReplyKind::NoMemory;
       reply.say(reason_in(error));
     }
+    core::crash_point<"shm.region_made">();
     const int fd = memory.get();
     for (std::size_t rank = 1; rank < size_; ++rank) {
       // A peer that cannot be told is dead, which the next step finds out.
       (void)send_message(links_[rank], reply, memory ? std::span(&fd, 1) : std::span<const int>());
+      core::crash_point<"shm.region_handed">();
     }
   }
   barrier(record);  // the answer of rank 0 lies in every link
@@ -54,6 +57,7 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
       reply.say(reason_in(error));
     }
   }
+  core::crash_point<"shm.region_mapped">();
   const auto outcomes = exchange(record, Word{mapped});
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (outcomes[rank] != 0) continue;

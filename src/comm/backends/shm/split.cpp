@@ -13,6 +13,7 @@
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/perform.hpp"
 #include "comm/backends/shm/segment.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/topology/part.hpp"
 
@@ -96,6 +97,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
       reply.bytes = error.requested_bytes();
       reply.say(reason_in(error));
     }
+    core::crash_point<"shm.shares_made">();
     for (std::size_t rank = 1; rank < size_; ++rank) {
       Reply message = reply;
       if (reply.kind == ReplyKind::Welcome) message.bytes = shares[rank].bytes;
@@ -103,6 +105,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
       for (const auto& descriptor : shares[rank].descriptors) descriptors.push_back(descriptor.get());
       // A peer that cannot be told is dead, which the next step finds out.
       (void)send_message(links_[rank], message, descriptors);
+      core::crash_point<"shm.share_handed">();
     }
     own = std::move(shares[0]);
   }
@@ -120,6 +123,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
       ready = false;
     }
   }
+  core::crash_point<"shm.share_taken">();
   const auto outcomes = exchange(division.record, Word{ready});
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (outcomes[rank] != 0) continue;

@@ -12,6 +12,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
@@ -57,10 +58,12 @@ class Coordinator final : public Rendezvous {
   }
 
   Gathering gather() override {
+    core::crash_point<"tcp.coordinate.door_open">();
     while (present_ < config_.size) {
       admit();
       if (doom_ && Clock::now() >= doomed_at_) give_up(*doom_);
     }
+    core::crash_point<"tcp.coordinate.all_here">();
     // Whoever comes from here on comes to another job, or for no good.
     reception_.close();
     candidates_.clear();
@@ -84,9 +87,11 @@ class Coordinator final : public Rendezvous {
       (void)poll(entries.data(), entries.size(), 20);
     }
     give_up_on_unreached();
+    core::crash_point<"tcp.coordinate.all_reached">();
     Reply go;
     go.kind = ReplyKind::Go;
     tell_all(go);
+    core::crash_point<"tcp.coordinate.started">();
   }
 
  private:
@@ -199,6 +204,7 @@ class Coordinator final : public Rendezvous {
     if (!tell(arrived, accepted)) return true;
     place = std::make_unique<Arrived>(std::move(arrived));
     ++present_;
+    core::crash_point<"tcp.coordinate.admitted">();
     return true;
   }
 
@@ -234,6 +240,7 @@ class Coordinator final : public Rendezvous {
       const auto until = deadline_ + patience_with_reports;
       if (!send_all(arrived.socket.get(), table, until) || !send_all(arrived.socket.get(), raw(seal), until))
         mourn(rank);
+      core::crash_point<"tcp.coordinate.told">();
     }
     if (config_.size == 1) gathering.members[0] = own_;
     return gathering;

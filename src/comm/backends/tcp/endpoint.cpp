@@ -10,6 +10,7 @@
 #include "comm/backends/tcp/mail.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/topology/host.hpp"
 
@@ -154,6 +155,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     Wire::Control made = wire_->open_control(rank_ & (rank_ - 1), deadline);
     if (made.socket) {
       sentinel_->adopt_parent(std::move(made.socket));
+      core::crash_point<"tcp.parent_reached">();
     } else {
       fail(Reached::Unreachable, made.problem);
     }
@@ -170,6 +172,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     if (!mail.socket) fail(Reached::Unreachable, mail.problem);
     opened_mail_[peer] = std::move(mail.socket);
   }
+  core::crash_point<"tcp.peers_reached">();
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
     if (outcome.reached != Reached::All || patiently(attempt)) return;
     fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
@@ -193,12 +196,15 @@ Endpoint::~Endpoint() {
   if (guard_.in_child()) {
     sentinel_->forget_thread();
   } else if (!finished_) {
+    core::crash_point<"tcp.departing">();
     // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
     // this process is gone.
     if (wire_ != nullptr)
       wire_->drain(config_.timeout > 0ms ? Clock::now() + config_.timeout : Clock::time_point::max());
+    core::crash_point<"tcp.drained">();
     ledger_.note_end();
     sentinel_->say_goodbye();
+    core::crash_point<"tcp.departed">();
   }
 }
 

@@ -12,6 +12,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
@@ -37,7 +38,9 @@ class Joiner final : public Rendezvous {
   Gathering gather() override {
     Gathering gathering;
     gathering.deadline = deadline_;
+    core::crash_point<"tcp.join.begun">();
     knock();
+    core::crash_point<"tcp.join.connected">();
     const Address near = Address::local_of(socket_.get());
     Address door = bind_address_of(config_, near.family()).value_or(near);
     gathering.doors.push_back(open_door(door));
@@ -48,7 +51,9 @@ class Joiner final : public Rendezvous {
     known.set_port(Address::local_of(gathering.doors.back().get()).port());
     member.door = known.to_wire();
     send(member);
+    core::crash_point<"tcp.join.introduced">();
     await_reply();  // accepted, or not
+    core::crash_point<"tcp.join.accepted">();
     deadline_ = std::max(deadline_, Clock::now() + std::chrono::milliseconds(reply_.rank));
     gathering.deadline = deadline_;
     while (reply_.kind == ReplyKind::Accepted) await_reply();
@@ -66,6 +71,7 @@ class Joiner final : public Rendezvous {
     }
     const bool whole = same(seal, seal_of(session_.key, {Direction::FromRankZero, received_++}, table));
     if (!whole || !is_table(gathering.members)) throw_nonsense();
+    core::crash_point<"tcp.join.told">();
     return gathering;
   }
 
@@ -76,7 +82,9 @@ class Joiner final : public Rendezvous {
 
   void confirm(const Outcome& outcome) override {
     send(outcome);
+    core::crash_point<"tcp.join.reported">();
     await_reply();
+    core::crash_point<"tcp.join.started">();
     if (reply_.kind != ReplyKind::Go) throw_nonsense();
   }
 

@@ -5,6 +5,7 @@
 #include "comm/backends/tcp/endpoint.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/core/chain.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
 
 namespace cobre::comm::tcp {
@@ -30,7 +31,9 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   ledger_.journal().enter(numbered);
   wire_->begin(where, numbered, chain_);
   try {
+    core::crash_point<"tcp.entered">();
     body();
+    core::crash_point<"tcp.about_to_leave">();
   } catch (const algorithms::ReductionThrew&) {
     // The exception itself waits in the call and is rethrown above.
     Verdict verdict = sentinel_->failure_of(rank_);
@@ -41,6 +44,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw;
   }
   ledger_.journal().leave(sequence_);
+  core::crash_point<"tcp.left">();
 }
 
 }  // namespace cobre::comm::tcp

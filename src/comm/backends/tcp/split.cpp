@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "comm/backends/tcp/perform.hpp"
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/topology/part.hpp"
 
@@ -107,6 +108,7 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
   } catch (const InitializationFailed& error) {
     fail(error.what());
   }
+  core::crash_point<"tcp.part_doors_open">();
   const auto doors = gather_lists(division.record, own);
   gathering.deadline = Clock::now() + config_.connect_timeout;
   if (!division.part) return gathering;
@@ -177,6 +179,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
         outcome.text.say(error.what());
       }
     }
+    core::crash_point<"tcp.part_connected">();
     whole->confirm_parts(division, outcome);
   }
   if (part != nullptr && part->size_ > 1) {

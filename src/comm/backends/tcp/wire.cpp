@@ -12,6 +12,7 @@
 #include <cstring>
 #include <thread>
 
+#include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::tcp {
@@ -142,23 +143,31 @@ Wire::Wire(std::size_t rank, const Gathering& gathering, Sentinel& sentinel, con
 }
 
 void Wire::send(std::size_t peer, const void* data, std::size_t bytes) {
+  core::crash_point<"tcp.sending">();
   Outgoing out(*this, peer, data, bytes);
   (void)out.advance();
+  core::crash_point<"tcp.send_begun">();
   if (!out.done()) [[unlikely]]
     wait_for(&out, nullptr);
+  core::crash_point<"tcp.sent">();
 }
 
 void Wire::recv(std::size_t peer, void* data, std::size_t bytes) {
+  core::crash_point<"tcp.receiving">();
   Incoming in(*this, peer, data, bytes);
   wait_for(nullptr, &in);
+  core::crash_point<"tcp.received">();
 }
 
 void Wire::exchange(std::size_t to, const void* out_data, std::size_t out_bytes, std::size_t from, void* in_data,
                     std::size_t in_bytes) {
   Outgoing out(*this, to, out_data, out_bytes);
   Incoming in(*this, from, in_data, in_bytes);
+  core::crash_point<"tcp.exchanging">();
   (void)out.advance();
+  core::crash_point<"tcp.exchange_begun">();
   wait_for(&out, &in);
+  core::crash_point<"tcp.exchanged">();
 }
 
 // Spins as long as it may be worth it, then sleeps until a socket is ready or the sentinel rings.
@@ -231,6 +240,7 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
       problem = std::strerror(opened.error);
       continue;
     }
+    core::crash_point<"tcp.link_connected">();
     hurry(opened.socket.get());
     if (purpose == Purpose::Control) watch_over(opened.socket.get(), host_timeout_);
     const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline);

@@ -1,0 +1,116 @@
+// One job of a few processes, one of which falls at a place that was chosen before; and what the others have to say.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/core/crash_point.hpp"
+#include "crash/program.hpp"
+#include "support/processes.hpp"
+
+namespace crash {
+
+using cobre::comm::core::CrashPoint;
+using test::Clock;
+
+constexpr std::size_t most_ranks = 5;
+
+/// How the ranks are connected.
+enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp };
+[[nodiscard]] const char* to_string(Setup setup);
+
+enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, Throw, KillFromOutside, None };
+[[nodiscard]] const char* to_string(Action action);
+constexpr int code_of_exit = 42;
+
+/// Who falls, where and how.
+struct Plan {
+  Setup setup = Setup::Shm;
+  std::size_t size = 2;
+  Action action = Action::None;
+  std::size_t victim = 0;
+  // The how-manieth visit of which point in which step; from outside, after how long instead.
+  std::size_t step = 0;
+  const CrashPoint* point = nullptr;
+  std::uint32_t visit = 0;
+  std::chrono::microseconds delay{0};
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// How often each rank came by each point in each step. Points are numbered as in their list.
+struct Visits {
+  static constexpr std::size_t most_steps = 32;
+  static constexpr std::size_t most_points = 96;
+  std::atomic<std::uint32_t> of[most_ranks][most_steps][most_points];
+};
+
+enum class Ending : std::uint8_t { None, Fine, PeerFailed, InitializationFailed, Threw, Other };
+
+/// What a rank says when it is over.
+struct Report {
+  Ending ending = Ending::None;
+  std::size_t named = 0;  // by PeerFailed
+  int signal = 0;
+  int exit_code = -1;
+  Clock::rep at = 0;
+  bool left_something = false;  // a descriptor, a thread or a mapping, after its communicator had gone
+  char words[400] = {};
+};
+
+/// What all processes of a job see.
+struct Board {
+  std::array<std::atomic<std::size_t>, most_ranks> step{};
+  std::array<Report, most_ranks> reports{};
+  std::atomic<Clock::rep> fell{0};
+  Visits visits{};
+};
+
+/// Runs it, without waiting: `advance` as often as possible.
+class Job {
+ public:
+  explicit Job(const Plan& plan);
+
+  /// True once every process has ended, or was ended because it took too long.
+  bool advance();
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const Board& board() const { return *board_; }
+  /// Whether anybody fell: a place that was visited once may not be visited again.
+  [[nodiscard]] bool fell() const { return board_->fell.load() != 0; }
+  /// What is not as it should be; empty where all is well.
+  [[nodiscard]] std::string problems() const;
+  /// How long after the fall each of the others knew.
+  [[nodiscard]] std::vector<Clock::duration> detection_times() const;
+
+ private:
+  struct Rank {
+    pid_t pid = 0;
+    std::optional<int> status;
+  };
+  [[nodiscard]] std::string problem_of(std::size_t rank) const;
+  [[nodiscard]] std::string problem_of_victim() const;
+  [[nodiscard]] int signal_of_victim() const;
+  [[nodiscard]] int exit_code_of_victim() const;
+  [[nodiscard]] bool lethal() const { return plan_.action != Action::StopAndGoOn && plan_.action != Action::None; }
+
+  Plan plan_;
+  std::unique_ptr<test::Shared<Board>> board_owner_;
+  Board* board_;
+  std::string name_;
+  std::vector<Rank> ranks_;
+  Clock::time_point begun_;
+  std::optional<Clock::time_point> stopped_;
+  bool killed_ = false;
+  bool hung_ = false;
+};
+
+}  // namespace crash

@@ -1,0 +1,95 @@
+#include "crash/pool.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <list>
+#include <thread>
+
+namespace crash {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t at_once = 6;  // most of a job is waiting
+constexpr auto between_looks = 300us;
+
+// Groups of shm meet at sockets of this kind, and shared memory that had a name would have it there.
+std::size_t traces() {
+  std::size_t found = 0;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) found += line.find("cobre") != std::string::npos ? 1 : 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", none)) {
+    found += entry.path().string().find("cobre") != std::string::npos ? 1 : 0;
+  }
+  return found;
+}
+
+double milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+}  // namespace
+
+Tally run_all(const std::vector<Plan>& plans) {
+  // Whatever a rank leaves running becomes a child of this process.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Tally tally;
+  const std::size_t traces_before = traces();
+  std::list<Job> running;
+  auto next = plans.begin();
+  while (next != plans.end() || !running.empty()) {
+    while (running.size() < at_once && next != plans.end()) running.emplace_back(*next++);
+    for (auto job = running.begin(); job != running.end();) {
+      if (!job->advance()) {
+        ++job;
+        continue;
+      }
+      ++tally.jobs;
+      if (const std::string problems = job->problems(); !problems.empty()) tally.problems.push_back(problems);
+      if (!job->fell()) {
+        ++tally.missed;
+      } else {
+        if (job->plan().point != nullptr) tally.points.insert(job->plan().point->name());
+        const auto times = job->detection_times();
+        tally.detections.insert(tally.detections.end(), times.begin(), times.end());
+      }
+      job = running.erase(job);
+    }
+    std::this_thread::sleep_for(between_looks);
+  }
+  if (waitpid(-1, nullptr, WNOHANG) != -1) tally.problems.emplace_back("a process was left behind");
+  if (traces() > traces_before) tally.problems.emplace_back("a socket or shared memory was left behind");
+  return tally;
+}
+
+void Tally::print(const std::string& title) const {
+  std::cout << title << ": " << jobs << " jobs, " << missed << " without a fall, " << problems.size()
+            << " with a problem\n";
+  if (detections.empty()) return;
+  auto sorted = detections;
+  std::ranges::sort(sorted);
+  std::cout << "  the others knew after: median " << std::setprecision(3) << milliseconds(sorted[sorted.size() / 2])
+            << " ms, 99 of 100 " << milliseconds(sorted[sorted.size() * 99 / 100]) << " ms, slowest "
+            << milliseconds(sorted.back()) << " ms\n";
+  auto begin = sorted.begin();
+  for (const Clock::duration limit : std::initializer_list<Clock::duration>{300us, 1ms, 3ms, 10ms, 30ms, 100ms, 300ms,
+                                                                            1000ms, Clock::duration::max()}) {
+    const auto end = std::upper_bound(begin, sorted.end(), limit);
+    const auto count = static_cast<std::size_t>(end - begin);
+    begin = end;
+    if (count == 0) continue;
+    std::cout << "  " << (limit == Clock::duration::max() ? "     later" : "up to ");
+    if (limit != Clock::duration::max()) std::cout << std::setw(4) << milliseconds(limit) << " ms";
+    std::cout << " " << std::setw(6) << count << " "
+              << std::string((60 * count + sorted.size() - 1) / sorted.size(), '*') << "\n";
+  }
+}
+
+}  // namespace crash

@@ -1,0 +1,28 @@
+// Many jobs, a few at a time, from one process; and what came of them all.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "crash/job.hpp"
+
+namespace crash {
+
+struct Tally {
+  std::size_t jobs = 0;
+  std::size_t missed = 0;  // nobody came by the place again
+  std::vector<std::string> problems;
+  std::set<std::string> points;  // at which somebody fell
+  std::vector<Clock::duration> detections;
+
+  /// Numbers, and the detection times as a histogram.
+  void print(const std::string& title) const;
+};
+
+/// Runs all of them, and checks at the end that no process, socket or shared memory of theirs is left.
+[[nodiscard]] Tally run_all(const std::vector<Plan>& plans);
+
+}  // namespace crash

@@ -1,0 +1,168 @@
+#include "crash/program.hpp"
+
+namespace crash {
+namespace {
+
+// Each of these goes another way in shared memory; on the network they are one packet, several, and many.
+constexpr std::size_t tiny = 1;
+constexpr std::size_t small = 300;
+constexpr std::size_t large = 40'000;
+
+void require(bool right, const char* what) {
+  if (!right) throw std::runtime_error(std::string("wrong ") + what);
+}
+
+std::uint64_t ranks(const CommBackend& comm) {
+  return comm.size();
+}
+std::uint64_t sum_of_ranks(const CommBackend& comm) {
+  return ranks(comm) * (ranks(comm) - 1) / 2;
+}
+std::vector<std::uint64_t> of_rank(const CommBackend& comm, std::size_t count) {
+  return std::vector<std::uint64_t>(count, comm.rank());
+}
+bool all_are(const std::vector<std::uint64_t>& values, std::uint64_t value) {
+  for (const std::uint64_t one : values) {
+    if (one != value) return false;
+  }
+  return true;
+}
+
+void barrier(const CommBackend& comm) {
+  comm.barrier();
+}
+
+template <std::size_t Count>
+void broadcast(const CommBackend& comm) {
+  for (const std::size_t root : {std::size_t{0}, comm.size() - 1}) {
+    auto data = of_rank(comm, Count);
+    comm.broadcast(data, root);
+    require(all_are(data, root), "broadcast");
+  }
+}
+
+template <std::size_t Count>
+void allreduce(const CommBackend& comm) {
+  auto data = of_rank(comm, Count);
+  comm.allreduce_inplace(data, ReduceOp::Sum);
+  require(all_are(data, sum_of_ranks(comm)), "allreduce");
+}
+
+template <std::size_t Count>
+void allgatherv(const CommBackend& comm) {
+  const auto all = comm.allgatherv(of_rank(comm, Count));
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+    require(all.counts[rank] == Count && all.values[all.displs[rank]] == rank, "allgatherv");
+  }
+}
+
+template <std::size_t Count>
+void gather_and_scatter(const CommBackend& comm) {
+  const std::size_t root = comm.size() - 1;
+  std::vector<std::uint64_t> all(comm.rank() == root ? Count * comm.size() : 0);
+  comm.gather(of_rank(comm, Count), all, root);
+  std::vector<std::uint64_t> back(Count);
+  comm.scatter(all, back, root);
+  require(all_are(back, comm.rank()), "gather and scatter");
+}
+
+template <std::size_t Count>
+void alltoall(const CommBackend& comm) {
+  const auto data = of_rank(comm, Count * comm.size());
+  std::vector<std::uint64_t> all(data.size());
+  comm.alltoall(data, all);
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) require(all[rank * Count] == rank, "alltoall");
+}
+
+template <std::size_t Count>
+void reduce_and_scan(const CommBackend& comm) {
+  const auto data = of_rank(comm, Count);
+  std::vector<std::uint64_t> result(Count);
+  comm.reduce(data, result, ReduceOp::Sum, 0);
+  require(comm.rank() != 0 || all_are(result, sum_of_ranks(comm)), "reduce");
+  comm.scan(data, result, ReduceOp::Sum);
+  require(all_are(result, comm.rank() * (comm.rank() + 1) / 2), "scan");
+}
+
+template <std::size_t Count>
+void reduce_scatter(const CommBackend& comm) {
+  std::vector<std::uint64_t> result(Count);
+  comm.reduce_scatter_block(of_rank(comm, Count * comm.size()), result, ReduceOp::Sum);
+  require(all_are(result, sum_of_ranks(comm)), "reduce_scatter_block");
+}
+
+void region(const CommBackend& comm) {
+  auto region = comm.create_shared_region<std::uint64_t>(1000);
+  if (comm.is_leader()) region.as_mut_span().back() = 7;
+  region.fence();
+  require(region.as_span().back() == 7, "region");
+  region.fence();
+}
+
+void split(const CommBackend& comm) {
+  const auto part = comm.split(static_cast<int>(comm.rank() % 2));
+  require(part.has_value(), "part");
+  try {
+    require(part->allreduce(std::uint64_t{1}, ReduceOp::Sum) == part->size(), "sum of a part");
+  } catch (const cobre::comm::PeerFailed&) {
+    // In the part ranks have other numbers. What the rank is called in the job, the barrier says.
+  }
+  comm.barrier();
+}
+
+template <std::size_t Count>
+void messages(const CommBackend& comm) {
+  const std::size_t next = (comm.rank() + 1) % comm.size();
+  const std::size_t previous = (comm.rank() + comm.size() - 1) % comm.size();
+  std::vector<std::uint64_t> data(Count);
+  if (comm.rank() % 2 == 0) {
+    comm.send(of_rank(comm, Count), next);
+    comm.recv(data, previous);
+  } else {
+    comm.recv(data, previous);
+    comm.send(of_rank(comm, Count), next);
+  }
+  require(all_are(data, previous), "message");
+  comm.barrier();
+}
+
+void nonblocking(const CommBackend& comm) {
+  auto data = of_rank(comm, small);
+  comm.iallreduce_inplace(data, ReduceOp::Sum).wait();
+  require(all_are(data, sum_of_ranks(comm)), "nonblocking allreduce");
+  comm.barrier();
+}
+
+constexpr Step program[] = {
+    {"barrier", barrier},
+    {"tiny broadcast", broadcast<tiny>},
+    {"small broadcast", broadcast<small>},
+    {"large broadcast", broadcast<large>},
+    {"tiny allreduce", allreduce<tiny>},
+    {"small allreduce", allreduce<small>},
+    {"large allreduce", allreduce<large>},
+    {"tiny allgatherv", allgatherv<tiny>},
+    {"small allgatherv", allgatherv<small>},
+    {"large allgatherv", allgatherv<large>},
+    {"small gather and scatter", gather_and_scatter<small>},
+    {"large gather and scatter", gather_and_scatter<large>},
+    {"tiny alltoall", alltoall<tiny>},
+    {"large alltoall", alltoall<large>},
+    {"small reduce and scan", reduce_and_scan<small>},
+    {"large reduce and scan", reduce_and_scan<large>},
+    {"large reduce_scatter_block", reduce_scatter<large>},
+    {"region", region},
+    {"split", split},
+    {"small messages", messages<small>},
+    {"large messages", messages<large>},
+    {"nonblocking allreduce", nonblocking},
+    {"last barrier", barrier},
+};
+
+}  // namespace
+
+std::span<const Step> steps() {
+  return program;
+}
+
+}  // namespace crash

@@ -1,0 +1,137 @@
+#include "crash/rank.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "support/shm_ranks.hpp"
+#include "support/tcp_ranks.hpp"
+
+namespace crash {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Thrown : std::runtime_error {
+  Thrown() : std::runtime_error("thrown at a crash point") {}
+};
+
+// Of this process, which is one rank.
+const Plan* plan_here = nullptr;
+Board* board_here = nullptr;
+std::size_t rank_here = 0;
+std::atomic<std::uint32_t> visits_here{0};
+
+Clock::rep now() {
+  return Clock::now().time_since_epoch().count();
+}
+
+std::size_t number_of(const CrashPoint& point) {
+  std::size_t number = 0;
+  for (const CrashPoint* one = CrashPoint::first(); one != &point; one = one->next()) ++number;
+  return number;
+}
+
+void fall() {
+  board_here->fell = now();
+  switch (plan_here->action) {
+    case Action::Kill: raise(SIGKILL); break;
+    case Action::StopAndGoOn: raise(SIGSTOP); break;
+    case Action::Exit: _exit(code_of_exit);
+    case Action::Throw: throw Thrown();
+    case Action::KillFromOutside:
+    case Action::None: break;
+  }
+}
+
+void visit(const CrashPoint& point) {
+  const std::size_t step = board_here->step[rank_here];
+  if (plan_here->action == Action::None) ++board_here->visits.of[rank_here][step][number_of(point)];
+  if (rank_here != plan_here->victim || &point != plan_here->point || step != plan_here->step) return;
+  if (visits_here++ == plan_here->visit) fall();
+}
+
+CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
+  // Who falls before it is known to the others is missed only when the time for coming is up.
+  const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
+  const bool at_start = plan.step == 0 || plan.action == Action::KillFromOutside;
+  const auto patience = lethal && at_start ? 2s : 30s;
+  if (plan.setup == Setup::Tcp) {
+    auto config = test::tcp_config(name, rank, plan.size);
+    config.connect_timeout = patience;
+    return cobre::comm::create_communicator(config);
+  }
+  auto config = test::shm_config(name, rank, plan.size);
+  config.connect_timeout = patience;
+  config.segment_bytes = std::size_t{1} << 20;  // little to reserve: what is tested is not how long that takes
+  if (plan.setup == Setup::ShmThroughBuffers) config.single_copy = cobre::comm::SingleCopy::Off;
+  return cobre::comm::create_communicator(config);
+}
+
+std::size_t entries_in(const char* folder) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+
+bool maps_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:") != std::string::npos) return true;
+  }
+  return false;
+}
+
+void run_program(const Plan& plan, const std::string& name, std::size_t rank, std::atomic<std::size_t>& step) {
+  std::optional<CommBackend> comm = come(plan, name, rank);
+  do {
+    for (std::size_t i = 0; i < steps().size(); ++i) {
+      step = i + 1;
+      steps()[i].run(*comm);
+    }
+  } while (plan.action == Action::KillFromOutside);
+  step = tear_down();
+  comm.reset();
+}
+
+void say(Report& report, const char* words) {
+  std::strncpy(report.words, words, sizeof report.words - 1);
+}
+
+}  // namespace
+
+void live(const Plan& plan, const std::string& name, std::size_t rank, Board& board) {
+  plan_here = &plan;
+  board_here = &board;
+  rank_here = rank;
+  const std::size_t descriptors = entries_in("/proc/self/fd");
+  CrashPoint::on_visit(visit);
+  Report& report = board.reports[rank];
+  Ending ending = Ending::Fine;
+  try {
+    run_program(plan, name, rank, board.step[rank]);
+  } catch (const cobre::comm::PeerFailed& error) {
+    ending = Ending::PeerFailed;
+    report.named = error.rank();
+    report.signal = error.signal().value_or(0);
+    report.exit_code = error.exit_code().value_or(-1);
+    say(report, error.what());
+  } catch (const cobre::comm::InitializationFailed& error) {
+    ending = Ending::InitializationFailed;
+    say(report, error.what());
+  } catch (const Thrown& error) {
+    ending = Ending::Threw;
+  } catch (const std::exception& error) {
+    ending = Ending::Other;
+    say(report, error.what());
+  }
+  report.at = now();
+  report.ending = ending;
+  report.left_something =
+      entries_in("/proc/self/fd") != descriptors || entries_in("/proc/self/task") != 1 || maps_shared_memory();
+  _exit(0);
+}
+
+}  // namespace crash
