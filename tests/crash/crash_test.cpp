@@ -23,6 +23,7 @@ bool full() {
 
 bool concerns(Setup setup, const CrashPoint& point) {
   const std::string name = point.name();
+  if (name.find("claim") != std::string::npos) return setup == Setup::Shm;  // who writes into others' memory
   return name.starts_with("mail.") || name.starts_with(setup == Setup::Tcp ? "tcp." : "shm.");
 }
 
@@ -55,7 +56,11 @@ std::vector<Plan> places(Setup setup, std::size_t size) {
 std::vector<Plan> sample(const std::vector<Plan>& plans) {
   std::mt19937 draw(4711);
   std::map<std::tuple<std::size_t, const CrashPoint*, Action>, std::vector<Plan>> by_place;
-  for (const Plan& plan : plans) by_place[{plan.step, plan.point, plan.action}].push_back(plan);
+  for (const Plan& plan : plans) {
+    // Through buffers only what is long goes another way.
+    const bool the_same = plan.setup == Setup::ShmThroughBuffers && !crash::step_name(plan.step).starts_with("large");
+    if (!the_same) by_place[{plan.step, plan.point, plan.action}].push_back(plan);
+  }
   std::vector<Plan> chosen;
   for (const auto& [place, candidates] : by_place) chosen.push_back(candidates[draw() % candidates.size()]);
   return chosen;
@@ -78,9 +83,10 @@ TEST_P(CrashPoints, AreNamedByEveryoneElseAndLeaveNothing) {
   tally.print(crash::to_string(GetParam()));
   for (std::size_t i = 0; i < tally.problems.size() && i < 20; ++i) ADD_FAILURE() << tally.problems[i];
   // What waits for nobody is visited now and then only; but hardly anything is like that.
-  EXPECT_LE(tally.missed * 50, tally.jobs);
+  EXPECT_LE(tally.missed * 10, tally.jobs);
   for (const CrashPoint* point = CrashPoint::first(); point != nullptr; point = point->next()) {
-    if (concerns(GetParam(), *point)) EXPECT_TRUE(tally.points.contains(point->name())) << point->name();
+    if (concerns(GetParam(), *point) && (full() || GetParam() != Setup::ShmThroughBuffers))
+      EXPECT_TRUE(tally.points.contains(point->name())) << point->name();
   }
 }
 

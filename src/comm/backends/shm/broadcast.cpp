@@ -72,10 +72,12 @@ void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
     Place place = theirs.recv_place();
     if (!regions_.in(own.live_regions, place.region)) place.region = 0;
     const std::size_t written = written_by_root(call.bytes);
-    const HeldClaim claim(channel_, reader);
+    HeldClaim claim(channel_, reader);
     core::crash_point<"shm.claim_taken">();
     // Where this fails the reader is dead or on its way out; awaiting it below tells which.
-    if (claim) (void)reach_.store(reader, place, call.bytes - written, data + call.bytes - written, written);
+    if (claim && reach_.store(reader, place, call.bytes - written, data + call.bytes - written, written)) {
+      claim.written();
+    }
   }
   channel_.saw_all_posts();
 

@@ -169,6 +169,22 @@ class Channel {
 
   [[nodiscard]] RankBlock& block_of(std::size_t rank) noexcept { return block_.rank(rank); }
 
+  /// Messages fail between two ranks, without a verdict for all. If this one leaves because of that, whoever misses it
+  /// is told of the rank that it missed itself.
+  void blame(std::size_t rank) noexcept {
+    // Relaxed: depart() releases it.
+    mine_.blamed.store(static_cast<std::uint32_t>(rank + 1), std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool has_left(std::size_t rank) const noexcept {
+    // Pairs with the release in depart(): all that the rank ever published is visible after it.
+    return block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
+  }
+  /// The rank itself, or the one because of which it left.
+  [[nodiscard]] std::size_t culprit_behind(std::size_t rank) const noexcept {
+    const std::uint32_t blamed = has_left(rank) ? block_.rank(rank).blamed.load(std::memory_order_relaxed) : 0;
+    return blamed == 0 || blamed > size_ ? rank : blamed - 1;
+  }
+
   /// For what is no operation of all: throws where the communicator is finished, with the reason the first time.
   void require_no_verdict(const Where& where) {
     if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]

@@ -18,10 +18,10 @@ GrantedClaim::GrantedClaim(Channel& channel, const Peers& peers, std::size_t wri
 GrantedClaim::~GrantedClaim() {
   if (over_) return;
   Word expected = claim::granted(sequence_);
-  // Acquire where it fails: what the writer wrote under a cleared claim is in the buffer before its owner goes on.
+  // Acquire where it fails: what the writer wrote under a claim is in the buffer before its owner goes on.
   if (word_.compare_exchange_strong(expected, claim::revoked(sequence_), std::memory_order_acq_rel)) return;
   // Held: no deadline applies here, because leaving would hand the memory to somebody else under the writer's pen.
-  while (word_.load(std::memory_order_acquire) != claim::cleared(sequence_) && peers_.alive(writer_)) {
+  while (word_.load(std::memory_order_acquire) == claim::held(sequence_) && peers_.alive(writer_)) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }
@@ -29,6 +29,8 @@ GrantedClaim::~GrantedClaim() {
 void GrantedClaim::await_cleared() {
   channel_.wait(word_, claim::cleared(sequence_), writer_);
   over_ = true;
+  // Relaxed: the wait has acquired what the word stands for, and nobody writes it again in this operation.
+  if (word_.load(std::memory_order_relaxed) != claim::cleared(sequence_)) channel_.throw_unreachable(writer_, 0);
 }
 
 HeldClaim::HeldClaim(Channel& channel, std::size_t target) noexcept
@@ -41,7 +43,8 @@ HeldClaim::HeldClaim(Channel& channel, std::size_t target) noexcept
 }
 
 HeldClaim::~HeldClaim() {
-  if (held_) channel_.publish(word_, claim::cleared(channel_.sequence()));
+  if (!held_) return;
+  channel_.publish(word_, written_ ? claim::cleared(channel_.sequence()) : claim::abandoned(channel_.sequence()));
 }
 
 }  // namespace cobre::comm::shm

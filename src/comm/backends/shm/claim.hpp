@@ -5,6 +5,7 @@
 // dead. So no byte is ever written into a buffer whose owner has moved on.
 //
 //   granted ── take (writer) ──▶ held ── clear (writer) ──▶ cleared
+//      │                           └───── give up (writer) ──▶ abandoned
 //      └───── revoke (target) ──▶ revoked
 #pragma once
 
@@ -22,16 +23,20 @@ inline std::atomic<void (*)()> after_taking_claim{nullptr};
 namespace claim {
 // One word, growing with the operations; `revoked` stands below `granted` and is never waited for.
 [[nodiscard]] constexpr Word revoked(Word sequence) noexcept {
-  return 4 * sequence;
+  return 8 * sequence;
 }
 [[nodiscard]] constexpr Word granted(Word sequence) noexcept {
-  return 4 * sequence + 1;
+  return 8 * sequence + 1;
 }
 [[nodiscard]] constexpr Word held(Word sequence) noexcept {
-  return 4 * sequence + 2;
+  return 8 * sequence + 2;
 }
 [[nodiscard]] constexpr Word cleared(Word sequence) noexcept {
-  return 4 * sequence + 3;
+  return 8 * sequence + 3;
+}
+/// Nothing more is going to be written, and what there is may not be all.
+[[nodiscard]] constexpr Word abandoned(Word sequence) noexcept {
+  return 8 * sequence + 4;
 }
 }  // namespace claim
 
@@ -44,7 +49,7 @@ class GrantedClaim {
   /// Where the operation fails: takes the permission back, or waits out the writer.
   ~GrantedClaim();
 
-  /// The ordinary end: the writer has written all that it wanted to.
+  /// The ordinary end: the writer has written all that it wanted to. Throws where it gave up.
   void await_cleared();
 
  private:
@@ -66,11 +71,14 @@ class HeldClaim {
 
   /// False where the target took its permission back.
   explicit operator bool() const noexcept { return held_; }
+  /// All is there. Who lets go of a claim without having said so has given up, and the target must not go on.
+  void written() noexcept { written_ = true; }
 
  private:
   Channel& channel_;
   std::atomic<Word>& word_;
   bool held_;
+  bool written_ = false;
 };
 
 }  // namespace cobre::comm::shm

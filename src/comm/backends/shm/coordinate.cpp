@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <thread>
 
 #include "comm/backends/shm/messages.hpp"
@@ -29,6 +30,7 @@ using namespace std::chrono_literals;
 
 constexpr auto patience_with_visitor = 2s;                 // from connecting to its hello
 constexpr auto patience_with_predecessor = 1s;             // an earlier group of that name may be on its way out
+constexpr auto patience_with_latecomers = 1s;              // who shall hear why there will be no group
 constexpr std::size_t most_visitors = largest_group + 64;  // that have connected and not said hello
 
 struct Visitor {
@@ -69,7 +71,8 @@ class Coordinator {
     if (config_.size > 1) {
       open_door();
       core::crash_point<"shm.coordinate.door_open">();
-      while (present_ < config_.size) admit();
+      while (present_ < config_.size && !time_is_up()) admit();
+      if (casualty_) throw PeerFailed(where_, *casualty_);
       core::crash_point<"shm.coordinate.all_here">();
       // Before anyone is let go: who attaches again under the same name must not find this door.
       listener_ = {};
@@ -107,25 +110,29 @@ class Coordinator {
     }
   }
 
+  // Those who are still to come shall hear who died, and not wait for a rank 0 that has gone because of it.
+  [[nodiscard]] bool time_is_up() const { return casualty_ && Clock::now() >= doomed_at_; }
+
   // One turn of the loop.
   void admit() {
     std::vector<pollfd> entries{{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
     for (const Visitor& visitor : visitors_) entries.push_back({visitor.link.get(), POLLIN, 0});
     std::vector<std::size_t> ranks;
-    for (std::size_t rank = 1; rank < members_.size(); ++rank) {
+    for (std::size_t rank = 1; rank < members_.size() && !casualty_; ++rank) {
       if (!members_[rank].here) continue;
       entries.push_back({members_[rank].link.get(), POLLIN, 0});
       ranks.push_back(rank);
     }
     const auto now = Clock::now();
-    if (now >= deadline_) give_up_on_missing();
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - now).count();
-    if (poll(entries.data(), entries.size(), static_cast<int>(std::min<long>(left, 100))) < 0) return;
+    if (now >= deadline_ && !casualty_) give_up_on_missing();
+    const auto until = casualty_ ? doomed_at_ : deadline_;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+    if (poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long>(left, 0, 100))) < 0) return;
 
     const std::size_t first_member = 1 + visitors_.size();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       // A member says nothing until the group is complete: whatever comes is its end.
-      if (entries[first_member + i].revents != 0) mourn(ranks[i]);
+      if (entries[first_member + i].revents != 0 && !casualty_) mourn(ranks[i]);
     }
     std::vector<Visitor> waiting;
     for (std::size_t i = 0; i < visitors_.size(); ++i) {
@@ -172,7 +179,7 @@ class Coordinator {
                                         hello.rank, core::quoted(config_.name), place.hello.process.pid));
       return true;
     }
-    if (!send_message(visitor.link, Reply{})) return true;
+    if (!send_message(visitor.link, casualty_ ? news_of(*casualty_) : Reply{})) return true;
     place = {.here = true, .link = std::move(visitor.link), .process = std::move(descriptors.front()), .hello = hello};
     ++present_;
     core::crash_point<"shm.coordinate.admitted">();
@@ -219,14 +226,20 @@ class Coordinator {
     give_up(words);
   }
 
-  [[noreturn]] void mourn(std::size_t rank) const {
-    const int pid = members_[rank].hello.process.pid;
+  static Reply news_of(const FailedPeer& casualty) {
     Reply reply;
     reply.kind = ReplyKind::Died;
-    reply.rank = static_cast<std::int32_t>(rank);
-    reply.pid = pid;
-    tell_members(reply);
-    throw PeerFailed(where_, {.rank = rank, .host = {}, .pid = pid, .signal = {}, .exit_code = {}});
+    reply.rank = static_cast<std::int32_t>(casualty.rank);
+    reply.pid = casualty.pid.value_or(0);
+    return reply;
+  }
+
+  // There will be no group without it. Who is here hears so at once.
+  void mourn(std::size_t rank) {
+    const int pid = members_[rank].hello.process.pid;
+    casualty_ = {.rank = rank, .host = {}, .pid = pid, .signal = {}, .exit_code = {}};
+    doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
+    tell_members(news_of(*casualty_));
   }
 
   [[nodiscard]] Agreement agree() const {
@@ -282,6 +295,7 @@ class Coordinator {
     const core::Descriptor memory = make_segment(agreement);
     Mapping segment(where_, memory, agreement.segment_bytes, Access::ReadWrite);
     new (segment.data()) Agreement(agreement);
+    auto& channel = *reinterpret_cast<ChannelBlock*>(segment.data() + channel_offset);
     core::crash_point<"shm.coordinate.segment_made">();
     if (config_.witness >= 0) admit_witness(config_.witness, memory, agreement.segment_bytes, config_.size);
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
@@ -295,7 +309,11 @@ class Coordinator {
         reply.process_of[r] =
             view.process_of[r] == Peers::this_one ? Reply::here : static_cast<std::uint8_t>(view.process_of[r]);
       }
-      if (!send_message(members_[rank].link, reply, descriptors)) mourn(rank);
+      // One that has gone meanwhile is to the others, who have been welcomed, a rank that has left. Release: pairs with
+      // the acquire in check_for_failure().
+      if (!send_message(members_[rank].link, reply, descriptors)) {
+        channel.rank(rank).presence.store(static_cast<std::uint32_t>(Presence::Left), std::memory_order_release);
+      }
       core::crash_point<"shm.coordinate.welcomed">();
     }
     View view = view_of(0);
@@ -316,6 +334,8 @@ class Coordinator {
   std::vector<Visitor> visitors_;
   std::vector<Member> members_;  // by rank
   std::size_t present_ = 1;
+  std::optional<FailedPeer> casualty_;
+  Clock::time_point doomed_at_;
 };
 
 }  // namespace

@@ -84,9 +84,9 @@ Endpoint::~Endpoint() {
     segment_.forget();
     return;
   }
-  core::crash_point<"shm.departing">();
+  core::crash_point<"shm.depart.begun">();
   channel_.depart();
-  core::crash_point<"shm.departed">();
+  core::crash_point<"shm.depart.done">();
 }
 
 // Single copy is used where every rank can reach every other: who chooses an algorithm must not have to ask.

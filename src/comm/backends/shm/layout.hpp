@@ -72,7 +72,8 @@ struct RankBlock {
   Counter reading;    // odd while this rank reads memory that belongs to others
   Bell bell;
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
-  std::atomic<Word> attached;  // how many operations it took to get here; 0 until then
+  std::atomic<std::uint32_t> blamed;  // 1 + the rank because of which this one left, where a message told it; 0: none
+  std::atomic<Word> attached;         // how many operations it took to get here; 0 until then
   std::array<RecordLine, record_depth> records;
 };
 

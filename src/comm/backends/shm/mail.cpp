@@ -97,13 +97,14 @@ void MailPipes::break_off(std::size_t peer) noexcept {
 
 void MailPipes::check(const Where& where, std::size_t peer) const {
   if (ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0) {
+    channel_.blame(peer);
     throw CollectiveFailed(where, 0,
                            core::format("rank {} gave up a message half-way, so nothing more can come from it", peer));
   }
-  // The acquire pairs with the release in depart(): all that the peer ever sent is visible after it.
-  const bool left =
-      channel_.block_of(peer).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
-  if (left || !peers_.alive(peer)) throw PeerFailed(where, peers_.obituary(peer));
+  if (!channel_.has_left(peer) && peers_.alive(peer)) return;
+  const std::size_t culprit = channel_.culprit_behind(peer);
+  channel_.blame(culprit);
+  throw PeerFailed(where, peers_.obituary(culprit));
 }
 
 void MailPipes::wake(std::size_t peer) noexcept {

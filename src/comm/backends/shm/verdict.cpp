@@ -139,10 +139,7 @@ void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
   const RankSet dead = peers_.dead();
   for (std::size_t rank = 0; rank < size_ && !failed; ++rank) {
     if (rank == rank_) continue;
-    // The acquire pairs with the release in depart(): all that the rank ever published is visible after it.
-    const bool left =
-        block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
-    if ((dead.test(rank) || left) && needed(rank)) failed = peers_.obituary(rank);
+    if ((dead.test(rank) || has_left(rank)) && needed(rank)) failed = peers_.obituary(culprit_behind(rank));
   }
   // Looked at last: what a rank did before it died or left still counts.
   if (word.load(std::memory_order_acquire) >= value) return;
@@ -182,8 +179,7 @@ void Channel::disagree() {
   const auto all_here = [&] {
     const RankSet dead = peers_.dead();
     for (std::size_t rank = 0; rank < size_; ++rank) {
-      const bool gone = dead.test(rank) || block_.rank(rank).presence.load(std::memory_order_acquire) ==
-                                               static_cast<std::uint32_t>(Presence::Left);
+      const bool gone = dead.test(rank) || has_left(rank);
       if (!gone && !has_entered(rank, culprit)) return false;
     }
     return true;

@@ -59,10 +59,8 @@ class Coordinator final : public Rendezvous {
 
   Gathering gather() override {
     core::crash_point<"tcp.coordinate.door_open">();
-    while (present_ < config_.size) {
-      admit();
-      if (doom_ && Clock::now() >= doomed_at_) give_up(*doom_);
-    }
+    while (present_ < config_.size && !(doom_ && Clock::now() >= doomed_at_)) admit();
+    if (doom_) throw_doom();
     core::crash_point<"tcp.coordinate.all_here">();
     // Whoever comes from here on comes to another job, or for no good.
     reception_.close();
@@ -137,18 +135,18 @@ class Coordinator final : public Rendezvous {
 
   // One turn of the loop.
   void admit() {
-    if (Clock::now() >= deadline_) give_up_on_missing();
+    if (Clock::now() >= deadline_ && !doom_) give_up_on_missing();
     std::vector<pollfd> entries;
     reception_.watch(entries);
     for (const Candidate& candidate : candidates_) entries.push_back({candidate.socket.get(), POLLIN, 0});
     for (const auto& arrived : arrived_) {
-      if (arrived) entries.push_back({arrived->socket.get(), POLLIN, 0});
+      if (arrived && !doom_) entries.push_back({arrived->socket.get(), POLLIN, 0});
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
     (void)poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long>(left, 0, 50)));
 
     for (std::size_t rank = 1; rank < config_.size; ++rank) {
-      if (arrived_[rank] && has_ended(arrived_[rank]->socket.get())) mourn(rank);
+      if (arrived_[rank] && !doom_ && has_ended(arrived_[rank]->socket.get())) doom(news_of(rank));
     }
     for (Guest& guest : reception_.serve()) {
       if (guest.session.challenge.purpose != Purpose::Join || guest.session.challenge.to != 0) continue;
@@ -183,10 +181,7 @@ class Coordinator final : public Rendezvous {
       tell(arrived, ReplyKind::Refused, *problem);
       // A rank of this job with another idea of its size: the rest need not wait for what cannot come, but those who
       // are about to arrive shall hear of it too.
-      if (member.size != config_.size && !doom_) {
-        doom_ = *problem;
-        doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
-      }
+      if (member.size != config_.size && !doom_) doom(failure(*problem));
       return true;
     }
     auto& place = arrived_[member.rank];
@@ -201,7 +196,7 @@ class Coordinator final : public Rendezvous {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
     Reply accepted;
     accepted.rank = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left.count(), 0, 1L << 30));
-    if (!tell(arrived, accepted)) return true;
+    if (!tell(arrived, doom_ ? *doom_ : accepted)) return true;
     place = std::make_unique<Arrived>(std::move(arrived));
     ++present_;
     core::crash_point<"tcp.coordinate.admitted">();
@@ -301,12 +296,27 @@ class Coordinator final : public Rendezvous {
     }
   }
 
-  [[noreturn]] void give_up(const std::string& words) {
+  static Reply failure(std::string_view words) {
     Reply reply;
     reply.kind = ReplyKind::Failed;
     reply.text.say(words);
-    tell_all(reply);
+    return reply;
+  }
+  [[noreturn]] void give_up(const std::string& words) {
+    tell_all(failure(words));
     throw InitializationFailed("tcp", words);
+  }
+
+  // There will be no job. Who is here hears so at once, and who is about to arrive shall hear it too, instead of
+  // looking for a rank 0 that has gone because of it.
+  void doom(const Reply& reply) {
+    doom_ = reply;
+    doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
+    tell_all(reply);
+  }
+  [[noreturn]] void throw_doom() const {
+    if (doom_->kind == ReplyKind::Failed) throw InitializationFailed("tcp", std::string(doom_->text.words()));
+    throw_death_of(doom_->rank);
   }
 
   // Not where that is what was asked for.
@@ -343,16 +353,21 @@ class Coordinator final : public Rendezvous {
     give_up(words);
   }
 
-  [[noreturn]] void mourn(std::size_t rank) {
-    const Member member = arrived_[rank]->member;
-    arrived_[rank].reset();
+  Reply news_of(std::size_t rank) const {
     Reply reply;
     reply.kind = ReplyKind::Died;
     reply.rank = static_cast<std::uint32_t>(rank);
-    reply.text.say(member.host_name.words());
-    tell_all(reply);
+    reply.text.say(arrived_[rank]->member.host_name.words());
+    return reply;
+  }
+  [[noreturn]] void throw_death_of(std::size_t rank) const {
+    const Member& member = arrived_[rank]->member;
     throw PeerFailed(
         where_, {.rank = rank, .host = member.host_name.words(), .pid = member.pid, .signal = {}, .exit_code = {}});
+  }
+  [[noreturn]] void mourn(std::size_t rank) {
+    tell_all(news_of(rank));
+    throw_death_of(rank);
   }
 
   const TcpConfig& config_;
@@ -365,7 +380,7 @@ class Coordinator final : public Rendezvous {
   Member own_;
   Outcome outcome_;
   std::size_t present_ = 1;
-  std::optional<std::string> doom_;  // why this job will not be
+  std::optional<Reply> doom_;  // why this job will not be
   Clock::time_point doomed_at_;
 };
 

@@ -196,15 +196,15 @@ Endpoint::~Endpoint() {
   if (guard_.in_child()) {
     sentinel_->forget_thread();
   } else if (!finished_) {
-    core::crash_point<"tcp.departing">();
+    core::crash_point<"tcp.depart.begun">();
     // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
     // this process is gone.
     if (wire_ != nullptr)
       wire_->drain(config_.timeout > 0ms ? Clock::now() + config_.timeout : Clock::time_point::max());
-    core::crash_point<"tcp.drained">();
+    core::crash_point<"tcp.depart.drained">();
     ledger_.note_end();
     sentinel_->say_goodbye();
-    core::crash_point<"tcp.departed">();
+    core::crash_point<"tcp.depart.done">();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cobre/comm/detail/division.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 
 #include "comm/backends/tcp/perform.hpp"
@@ -146,6 +147,7 @@ void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) 
 
 std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole, const detail::Division& division) {
   ++whole->divisions_;
+  std::exception_ptr failure;
   const auto part = division.part ? std::make_shared<Endpoint>(whole, division) : nullptr;
 #ifdef COBRE_COMM_HAS_SHM
   if (whole->shared_ != nullptr) {
@@ -170,6 +172,12 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
     if (part != nullptr) part->keep_facts(gathering);
     if (networked && outcome.reached == Reached::All) {
       const auto check = [&] {
+        // Nobody is through before all are: who leaves now has failed.
+        for (std::size_t rank = 0; rank < whole->size_; ++rank) {
+          if (!whole->sentinel_->finished() && whole->sentinel_->departed(rank)) {
+            whole->sentinel_->report(whole->sentinel_->failure_of(rank));
+          }
+        }
         if (whole->sentinel_->finished()) whole->sentinel_->conclude(division.where);
       };
       try {
@@ -188,10 +196,17 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
       part->shared_->set_patience(part->config_.timeout, part->config_.warn_after);
     }
 #endif
-    part->complete();
+    try {
+      part->complete();
+    } catch (const CommError&) {
+      if (whole->sentinel_ == nullptr) throw;
+      failure = std::current_exception();
+    }
   }
-  // Nobody uses a part, and fails in it, while another rank is still coming to it.
+  // Nobody uses a part, and fails in it, while another rank is still coming to it. A rank that failed the part fails
+  // this too, and here it has the name by which the caller knows it.
   if (whole->sentinel_ != nullptr) whole->agree(division.record);
+  if (failure != nullptr) std::rethrow_exception(failure);
   return part;
 }
 
