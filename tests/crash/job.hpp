@@ -83,6 +83,7 @@ class Job {
   bool advance();
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Board& board() const { return *board_; }
   /// Whether anybody fell: a place that was visited once may not be visited again.
   [[nodiscard]] bool fell() const { return board_->fell.load() != 0; }

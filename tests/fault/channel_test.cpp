@@ -2,24 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cobre/comm.hpp>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "support/outcome.hpp"
-#include "support/processes.hpp"
-#ifdef COBRE_COMM_HAS_SHM
-#include "support/shm_ranks.hpp"
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-#include "support/tcp_ranks.hpp"
-#endif
+#include "fault/on_backends.hpp"
 
 namespace {
 
@@ -28,52 +18,9 @@ using test::eventually;
 using test::outcome_of;
 using namespace std::chrono_literals;
 
-using Makers = std::vector<std::function<CommBackend()>>;
-struct Backend {
-  std::string name;
-  Makers (*ranks)(std::size_t size);
-};
-void PrintTo(const Backend& backend, std::ostream* out) {
-  *out << backend.name;
-}
+class ChannelFault : public fault::OnBackends {};
 
-template <class Config>
-Makers makers(const std::vector<Config>& configs) {
-  Makers ranks;
-  for (const Config& config : configs) {
-    ranks.emplace_back([config] { return cobre::comm::create_communicator(config); });
-  }
-  return ranks;
-}
-
-std::vector<Backend> backends() {
-  return {
-#ifdef COBRE_COMM_HAS_SHM
-      {"Shm", [](std::size_t size) { return makers(test::shm_configs(size)); }},
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-      {"Tcp", [](std::size_t size) { return makers(test::tcp_configs(size)); }},
-#endif
-  };
-}
-
-class ChannelFault : public testing::TestWithParam<Backend> {
- protected:
-  using Body = std::function<std::string(const CommBackend&)>;
-  static std::vector<test::Process> start(std::size_t size, const Body& body) {
-    std::vector<test::Process> ranks;
-    for (const auto& make : GetParam().ranks(size)) {
-      ranks.emplace_back([&] {
-        const CommBackend comm = make();
-        return body(comm);
-      });
-    }
-    return ranks;
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(On, ChannelFault, testing::ValuesIn(backends()),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, ChannelFault, testing::ValuesIn(fault::backends()), fault::name_of);
 
 struct Board {
   std::atomic<int> ready{0};
@@ -132,7 +79,7 @@ TEST_P(ChannelFault, WhatAPeerSentBeforeItLeftStillArrives) {
 }
 
 TEST_P(ChannelFault, AMessageThatNobodyReadsIsReportedAndHoldsNobodyUp) {
-  const auto make = GetParam().ranks(2);
+  const auto make = GetParam().ranks(2, {});
   test::Process sender([&]() -> std::string {
     const CommBackend comm = make[0]();
     comm.channel(1, 77).send(std::array{1.0, 2.0});

@@ -1,4 +1,4 @@
-// The backends that find out where ranks call different things, and what is expected of them.
+// Ranks that call different things, and what is expected of the backends that find it out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,62 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "support/outcome.hpp"
-#include "support/processes.hpp"
-#ifdef COBRE_COMM_HAS_SHM
-#include "support/shm_ranks.hpp"
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-#include "support/tcp_ranks.hpp"
-#endif
+#include "fault/on_backends.hpp"
 
 namespace mismatch {
 
 using cobre::comm::CommBackend;
 using Call = std::function<void(const CommBackend&)>;
 
-struct Backend {
-  std::string name;
-  std::vector<std::function<CommBackend()>> (*ranks)(std::size_t size);
-};
-inline void PrintTo(const Backend& backend, std::ostream* out) {
-  *out << backend.name;
-}
-
-template <class Config>
-std::vector<std::function<CommBackend()>> makers(const std::vector<Config>& configs) {
-  std::vector<std::function<CommBackend()>> ranks;
-  for (const Config& config : configs) {
-    ranks.emplace_back([config] { return cobre::comm::create_communicator(config); });
-  }
-  return ranks;
-}
-
-inline std::vector<Backend> backends() {
-  return {
-#ifdef COBRE_COMM_HAS_SHM
-      {"Shm", [](std::size_t size) { return makers(test::shm_configs(size)); }},
-#endif
-#ifdef COBRE_COMM_HAS_TCP
-      {"Tcp", [](std::size_t size) { return makers(test::tcp_configs(size)); }},
-#endif
-  };
-}
-
-class OnEveryBackend : public testing::TestWithParam<Backend> {
+class OnEveryBackend : public fault::OnBackends {
  protected:
-  static std::vector<test::Process> start(std::size_t size,
-                                          const std::function<std::string(const CommBackend&)>& body) {
-    std::vector<test::Process> processes;
-    for (const auto& make : GetParam().ranks(size)) {
-      processes.emplace_back([&] {
-        const CommBackend comm = make();
-        return body(comm);
-      });
-    }
-    return processes;
-  }
-
   // All ranks do `usual` but `odd_one`; every one of them must say the same.
   static void expect_mismatch(std::size_t size, std::size_t odd_one, const Call& usual, const Call& odd,
                               const std::string& expected) {

@@ -163,7 +163,6 @@ TEST_P(Mismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(mismatch::backends()),
-                         [](const auto& backend) { return backend.param.name; });
+INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(fault::backends()), fault::name_of);
 
 }  // namespace

@@ -1,64 +1,16 @@
-// Slow is not dead: who is stopped is waited for, warned about, and given up on only when the user said so.
-
-#include <cobre/comm/warnings.hpp>
+// Messages that the kernels cannot hold, for ranks that come late to take them.
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "support/tcp_ranks.hpp"
 
 namespace {
 
-using cobre::comm::ReduceOp;
 using cobre::comm::TcpBackend;
-using test::eventually;
 using test::outcome_of;
 using test::start_ranks;
 using test::tcp_configs;
 using namespace std::chrono_literals;
-
-struct Board {
-  std::atomic<int> ready{0};
-};
-
-TEST(TcpStoppedRank, IsWaitedForAndNotTakenForDead) {
-  test::Shared<Board> board;
-  auto ranks = start_ranks(tcp_configs(3), [&](const TcpBackend& comm) -> std::string {
-    comm.barrier();
-    ++board->ready;
-    if (comm.rank() == 1) raise(SIGSTOP);
-    const int sum = comm.allreduce(1, ReduceOp::Sum);
-    return "sum " + std::to_string(sum);
-  });
-  eventually([&] { return board->ready == 3; });
-  std::this_thread::sleep_for(500ms);
-  EXPECT_FALSE(ranks[0].ended());
-  ranks[1].signal(SIGCONT);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 3");
-}
-
-// Its whole process is stopped, sentinel included, and one of the others stands behind it in the tree.
-TEST(TcpStoppedRank, IsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
-  test::Shared<Board> board;
-  auto ranks = start_ranks(tcp_configs(4, [](auto& config) { config.timeout = 300ms; }),
-                           [&](const TcpBackend& comm) -> std::string {
-                             comm.barrier();
-                             ++board->ready;
-                             if (comm.rank() == 2) raise(SIGSTOP);
-                             const std::string first = outcome_of([&] { comm.barrier(); });
-                             return first + "; " + outcome_of([&] { comm.barrier(); });
-                           });
-  for (const std::size_t rank : {0U, 1U, 3U}) {
-    EXPECT_EQ(ranks[rank].words(), "TimedOut 2; InvalidCommunicator") << "rank " << rank;
-  }
-  ranks[2].signal(SIGCONT);
-  // All the others had come to the first barrier, and their tokens may be read before the verdict; to the second nobody
-  // comes any more.
-  const std::string words = ranks[2].words();
-  EXPECT_TRUE(words == "TimedOut 2; InvalidCommunicator" || words == "fine; TimedOut 2" ||
-              words.starts_with("PeerFailed"))
-      << words;
-}
 
 // More than the kernels hold, and for longer than a machine may be silent: this one is not, its kernel answers.
 TEST(TcpSlowRank, IsWaitedForByWhoeverSendsItMoreThanItsKernelHolds) {
@@ -83,75 +35,6 @@ TEST(TcpSlowRank, GetsWhatARankThatHasLeftHadSentIt) {
                              return outcome + (data.front() + data.back() == 3.0 ? "" : ", with garbage");
                            });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
-}
-
-TEST(TcpSlowRank, IsNamedByTheTimeoutOnEveryRank) {
-  auto ranks = start_ranks(tcp_configs(5, [](auto& config) { config.timeout = 300ms; }),
-                           [&](const TcpBackend& comm) -> std::string {
-                             comm.barrier();
-                             if (comm.rank() == 3) std::this_thread::sleep_for(1s);
-                             return outcome_of([&] { (void)comm.allreduce(1, ReduceOp::Sum); });
-                           });
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "TimedOut 3");
-}
-
-TEST(TcpSlowRank, IsWarnedAboutByTheLowestRankThatWaitsAtDoublingIntervals) {
-  auto ranks = start_ranks(tcp_configs(3, [](auto& config) { config.warn_after = 200ms; }),
-                           [&](const TcpBackend& comm) -> std::string {
-                             std::string lines;
-                             int count = 0;
-                             cobre::comm::set_warning_sink([&](std::string_view line) {
-                               lines = line;
-                               ++count;
-                             });
-                             comm.barrier();
-                             if (comm.rank() == 2) std::this_thread::sleep_for(1100ms);
-                             std::vector<double> data(10, 1.0);
-                             comm.allreduce_inplace(data, ReduceOp::Sum);
-                             cobre::comm::set_warning_sink({});
-                             return std::to_string(count) + " " + lines;
-                           });
-  const std::string words = ranks[0].words();
-  // After 0.2, 0.4 and 0.8 seconds; the last one may come after the end of the wait.
-  EXPECT_TRUE(words.starts_with("3 ") || words.starts_with("2 ")) << words;
-  EXPECT_NE(words.find("allreduce on rank 0 of 3: waiting for"), std::string::npos) << words;
-  EXPECT_NE(words.find("rank 0 in allreduce of 10 x double with Sum"), std::string::npos) << words;
-  EXPECT_NE(words.find("rank 1 in allreduce of 10 x double with Sum"), std::string::npos) << words;
-  EXPECT_NE(words.find("rank 2 outside, after barrier"), std::string::npos) << words;
-  EXPECT_EQ(ranks[1].words(), "0 ");
-  EXPECT_EQ(ranks[2].words(), "0 ");
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-TEST(TcpWaiting, CostsLessThanOnePercentOfACoreAfterASecond) {
-  auto ranks = start_ranks(tcp_configs(2), [&](const TcpBackend& comm) -> std::string {
-    comm.barrier();
-    if (comm.rank() == 1) {
-      std::this_thread::sleep_for(3s);
-      comm.barrier();
-      return "late";
-    }
-    // The first second may be spent hoping; what is measured is the rest of the same wait.
-    double before = 0;
-    std::thread observer([&] {
-      std::this_thread::sleep_for(1s);
-      before = cpu_seconds();
-    });
-    comm.barrier();
-    const double used = cpu_seconds() - before;
-    observer.join();
-    return used < 0.02 ? "idle" : "used " + std::to_string(used) + " s of 2 s";
-  });
-  EXPECT_EQ(ranks[0].words(), "idle");
-  EXPECT_EQ(ranks[1].words(), "late");
 }
 
 }  // namespace

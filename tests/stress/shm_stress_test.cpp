@@ -10,7 +10,6 @@ namespace {
 
 using cobre::comm::ReduceOp;
 using cobre::comm::ShmBackend;
-using cobre::comm::SingleCopy;
 using test::shm_configs;
 using test::start_ranks;
 
@@ -48,64 +47,6 @@ TEST(ShmStress, StreamsOfAllSizesFromChangingRootsKeepTheirData) {
       return "right";
     });
     for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
-  }
-}
-
-TEST(ShmStress, RandomOperationsOfAllKindsKeepTheirSums) {
-  for (const auto single_copy : {SingleCopy::Auto, SingleCopy::Off}) {
-    for (const std::size_t size : rank_counts()) {
-      auto ranks = start_ranks(shm_configs(size, [&](auto& config) { config.single_copy = single_copy; }),
-                               [](const ShmBackend& comm) -> std::string {
-                                 std::mt19937_64 draw(size_t{17} + comm.size());
-                                 const auto sum_of_ranks =
-                                     static_cast<std::uint64_t>(comm.size() * (comm.size() - 1) / 2);
-                                 for (std::uint64_t round = 0; round < 15'000; ++round) {
-                                   const std::size_t count = draw() % 100 == 0 ? draw() % 60'000 : draw() % 50;
-                                   switch (draw() % 5) {
-                                     case 0: comm.barrier(); break;
-                                     case 1: {
-                                       std::vector<std::uint64_t> data(count, round * 100 + comm.rank());
-                                       comm.allreduce_inplace(data, ReduceOp::Sum);
-                                       for (const std::uint64_t value : data) {
-                                         if (value != comm.size() * round * 100 + sum_of_ranks)
-                                           return "wrong sum in round " + std::to_string(round);
-                                       }
-                                       break;
-                                     }
-                                     case 2: {
-                                       const std::size_t root = draw() % comm.size();
-                                       std::vector<std::uint64_t> data(count, comm.rank() == root ? round : 0);
-                                       comm.broadcast(data, root);
-                                       for (const std::uint64_t value : data) {
-                                         if (value != round) return "wrong broadcast in round " + std::to_string(round);
-                                       }
-                                       break;
-                                     }
-                                     case 3: {
-                                       const std::vector<std::uint64_t> data(count + comm.rank(), round + comm.rank());
-                                       const auto gathered = comm.allgatherv(data);
-                                       for (std::size_t rank = 0; rank < comm.size(); ++rank) {
-                                         for (std::size_t i = 0; i < gathered.counts[rank]; ++i) {
-                                           if (gathered.values[gathered.displs[rank] + i] != round + rank)
-                                             return "wrong gather";
-                                         }
-                                       }
-                                       break;
-                                     }
-                                     default:
-                                       if (draw() % 200 == 0) {
-                                         auto region = comm.create_shared_region<std::uint64_t>(count + 1);
-                                         if (comm.is_leader()) region.as_mut_span().back() = round;
-                                         region.fence();
-                                         if (region.as_span().back() != round) return "wrong region";
-                                         region.fence();
-                                       }
-                                   }
-                                 }
-                                 return "right";
-                               });
-      for (auto& rank : ranks) EXPECT_EQ(rank.words(std::chrono::seconds(100)), "right");
-    }
   }
 }
 
