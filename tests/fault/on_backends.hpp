@@ -29,6 +29,7 @@ using cobre::comm::CommBackend;
 struct Patience {
   std::chrono::milliseconds timeout{0};
   std::chrono::milliseconds warn_after{10'000};
+  std::chrono::milliseconds connect_timeout{30'000};
 };
 
 using Makers = std::vector<std::function<CommBackend()>>;
@@ -47,6 +48,7 @@ Makers makers(std::vector<Config> configs, const Patience& patience) {
   for (Config& config : configs) {
     config.timeout = patience.timeout;
     config.warn_after = patience.warn_after;
+    config.connect_timeout = patience.connect_timeout;
     ranks.emplace_back([config] { return cobre::comm::create_communicator(config); });
   }
   return ranks;

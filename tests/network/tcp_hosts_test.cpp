@@ -1,5 +1,7 @@
 // Several hosts: what they share, what crosses the wire, and what happens when one of them is gone.
 
+#include <cobre/comm/warnings.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +83,48 @@ TEST(TcpHosts, NameADeadRankByItsNumberInTheJob) {
           << "rank " << rank;
     }
   }
+}
+
+// A fence concerns the ranks of one host alone; what goes wrong there has the names and the patience of the job.
+TEST(TcpHosts, NameTheDeadInAFenceByTheirNumberInTheJob) {
+  const Network network(2);
+  auto ranks = start_on(network, {0, 0, 1, 1}, [](const TcpBackend& comm) -> std::string {
+    auto region = comm.create_shared_region<int>(4);
+    if (comm.rank() == 3) raise(SIGKILL);
+    return comm.rank() == 2 ? outcome_of([&] { region.fence(); }) : "elsewhere";
+  });
+  // With the signal where the memory is the first to know, without where the network is.
+  EXPECT_EQ(ranks[2].words().substr(0, 12), "PeerFailed 3");
+}
+
+TEST(TcpHosts, GiveUpAFenceWhenItsTimeIsUp) {
+  const Network network(2);
+  test::Shared<Board> board;
+  auto ranks = start_on(
+      network, {0, 0, 1, 1},
+      [&](const TcpBackend& comm) -> std::string {
+        std::string warning;
+        cobre::comm::set_warning_sink([&](std::string_view line) { warning = line; });
+        auto region = comm.create_shared_region<int>(4);
+        const auto local = comm.split_local();
+        if (comm.rank() == 3) {
+          eventually([&] { return board->ready == 1; });
+          return "late";
+        }
+        if (comm.rank() != 2) return "elsewhere";
+        const std::string words =
+            outcome_of([&] { region.fence(); }) + "; " + outcome_of([&] { local->barrier(); }) + "; " + warning;
+        ++board->ready;
+        return words;
+      },
+      [](TcpConfig& config) {
+        config.timeout = 400ms;
+        config.warn_after = 150ms;
+      });
+  const std::string words = ranks[2].words();
+  // The ranks of the local communicator are counted from 0.
+  EXPECT_TRUE(words.starts_with("TimedOut 3; TimedOut 1; ")) << words;
+  EXPECT_NE(words.find("on rank "), std::string::npos) << words;
 }
 
 TEST(TcpHosts, NameARankOfAnotherHostThatDisagrees) {

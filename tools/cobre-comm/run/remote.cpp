@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "comm/core/descriptor.hpp"
@@ -50,44 +49,6 @@ std::uint16_t random_port() {
 }
 
 }  // namespace
-
-std::string AgentPlan::to_json() const {
-  return nlohmann::json{{"folder", folder},
-                        {"command", command},
-                        {"environment", environment},
-                        {"first_rank", first_rank},
-                        {"ranks", ranks},
-                        {"job_ranks", job_ranks},
-                        {"coordinator", coordinator},
-                        {"secret", secret},
-                        {"binding", static_cast<int>(binding)},
-                        {"tag", tag},
-                        {"colour_output", colour_output},
-                        {"colour_errors", colour_errors},
-                        {"keep_going", keep_going},
-                        {"timeout_ms", timeout_ms}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-AgentPlan AgentPlan::from_json(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
-  AgentPlan plan;
-  json.at("folder").get_to(plan.folder);
-  json.at("command").get_to(plan.command);
-  json.at("environment").get_to(plan.environment);
-  json.at("first_rank").get_to(plan.first_rank);
-  json.at("ranks").get_to(plan.ranks);
-  json.at("job_ranks").get_to(plan.job_ranks);
-  json.at("coordinator").get_to(plan.coordinator);
-  json.at("secret").get_to(plan.secret);
-  plan.binding = static_cast<Binding>(json.at("binding").get<int>());
-  json.at("tag").get_to(plan.tag);
-  json.at("colour_output").get_to(plan.colour_output);
-  json.at("colour_errors").get_to(plan.colour_errors);
-  json.at("keep_going").get_to(plan.keep_going);
-  json.at("timeout_ms").get_to(plan.timeout_ms);
-  return plan;
-}
 
 std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
   std::vector<std::vector<std::string>> all(plan.ranks, plan.environment);
@@ -176,7 +137,6 @@ int run_agent() {
   }
   if (first->kind != FrameKind::Plan) throw UsageError("--agent is for cobre-comm run --hosts to use");
   const AgentPlan plan = AgentPlan::from_json(first->bytes);
-  if (plan.command.empty() || plan.ranks == 0) throw UsageError("the launcher's plan has no ranks");
   std::filesystem::current_path(plan.folder);
   JobPlan job;
   job.program = find_program(plan.command.front());

@@ -30,7 +30,7 @@ struct AgentPlan {
   std::int64_t timeout_ms = 0;  // 0 for none
 
   [[nodiscard]] std::string to_json() const;
-  /// Throws std::exception where the text is no plan.
+  /// Throws UsageError where the text is no plan.
   [[nodiscard]] static AgentPlan from_json(const std::string& text);
 };
 

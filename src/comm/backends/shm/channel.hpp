@@ -11,12 +11,18 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
@@ -45,7 +51,17 @@ class Channel {
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] Word sequence() const noexcept { return sequence_; }
-  [[nodiscard]] Where where() const noexcept { return {detail::to_string(record_.operation), rank_, size_}; }
+  [[nodiscard]] Where where() const noexcept { return where(detail::to_string(record_.operation)); }
+  [[nodiscard]] Where where(std::string_view operation) const noexcept {
+    return {operation, name_of(rank_), names_.empty() ? size_ : all_ranks_};
+  }
+
+  /// Where these ranks are some of a larger job, errors and warnings call them what they are called there.
+  void set_names(std::vector<std::size_t> names, std::size_t all_ranks) noexcept {
+    names_ = std::move(names);
+    all_ranks_ = all_ranks;
+  }
+  [[nodiscard]] std::size_t name_of(std::size_t rank) const noexcept { return names_.empty() ? rank : names_[rank]; }
 
   /// Begins an operation. Throws where the communicator is finished, with the reason the first time.
   void enter(const detail::OperationRecord& record) {
@@ -203,8 +219,10 @@ class Channel {
   /// The user's reduction threw on this rank, so that its share of the result does not exist.
   void finish_because_reduction_threw() noexcept;
   [[nodiscard]] bool finished() const noexcept { return finished_.has_value(); }
-  /// From any thread: whatever this group works for is finished, and everyone in it shall stop waiting.
-  void interrupt() noexcept;
+  /// From any thread: whatever this group works for is finished, and everyone in it shall stop waiting. `why` throws
+  /// the reason; the other processes have it from their own watch.
+  using Reason = std::function<void(const Where& where)>;
+  void interrupt(Reason why) noexcept;
 
   /// What another rank has for this one is not as long as it should be: tells everyone, and throws.
   [[noreturn]] void disagree_on_length(const core::LengthMismatch& mismatch);
@@ -263,6 +281,7 @@ class Channel {
   [[noreturn]] void disagree();
   [[noreturn]] void conclude() { conclude(where()); }
   [[noreturn]] void conclude(const Where& where);
+  void throw_why(const Where& where);
   void check_for_failure(const std::atomic<Word>& word, Word value);
   void check_for_disagreement();
   [[noreturn]] void time_out(std::size_t awaited, double seconds);
@@ -270,6 +289,9 @@ class Channel {
   void pronounce(Fill&& fill) noexcept;
   [[nodiscard]] const Verdict* read_verdict() noexcept;
   [[nodiscard]] RankSet missing(std::size_t awaited) const noexcept;
+  [[nodiscard]] std::string explain(const Verdict& verdict) const;
+  [[nodiscard]] std::vector<std::size_t> names_of(const RankSet& ranks) const;
+  [[nodiscard]] FailedPeer obituary(std::size_t rank) const;
   [[nodiscard]] std::string situation() const;
   [[nodiscard]] bool speaks_for_waiting() const noexcept;
 
@@ -288,6 +310,11 @@ class Channel {
   std::array<Word, record_depth> chains_{};
   detail::OperationRecord record_;
   std::optional<std::string> finished_;  // why, for later calls
+  std::vector<std::size_t> names_;       // by rank; none where that is the name
+  std::size_t all_ranks_ = 0;
+  std::mutex interruption_;
+  std::condition_variable interrupted_;
+  Reason why_;  // under the lock
 };
 
 }  // namespace cobre::comm::shm

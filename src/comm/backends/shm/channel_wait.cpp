@@ -63,8 +63,9 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
     }
     if (waited >= next_warning) {
       if (speaks_for_waiting()) {
-        core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(record_.operation),
-                                rank_, size_, seconds, situation()));
+        const Where here = where();
+        core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", here.operation, here.rank, here.size,
+                                seconds, situation()));
       }
       next_warning *= 2;
     }

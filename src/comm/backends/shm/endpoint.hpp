@@ -39,7 +39,6 @@ class Endpoint {
   [[nodiscard]] bool single_copy() const noexcept { return single_copy_; }
   [[nodiscard]] const ExecutionTopology& topology() const noexcept { return topology_; }
   [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
-  [[nodiscard]] const Channel::Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] detail::Mailbox& mailbox() noexcept { return mailroom_; }
   [[nodiscard]] bool in_child() const noexcept { return guard_.in_child(); }
 
@@ -80,8 +79,22 @@ class Endpoint {
     mailroom_.pipes().set_patience(timeout, warn_after);
   }
 
+  /// Where these ranks are some of a larger job that watches over its own operations: what they are called there, and
+  /// the patience of what concerns them alone.
+  void belong_to(const std::vector<std::size_t>& names, std::size_t all_ranks, std::chrono::milliseconds timeout,
+                 std::chrono::milliseconds warn_after) {
+    channel_.set_names(names, all_ranks);
+    alone_ = settings_;
+    alone_->timeout = timeout;
+    alone_->warn_after = warn_after;
+  }
+  /// Of an operation that the larger job knows nothing of.
+  [[nodiscard]] const Channel::Settings& settings_alone() const noexcept { return alone_ ? *alone_ : settings_; }
+  void fence(const detail::OperationRecord& record);
+  [[nodiscard]] Where where(std::string_view operation) const noexcept { return channel_.where(operation); }
+
   /// From any thread: everyone in this group shall stop waiting.
-  void interrupt() noexcept { channel_.interrupt(); }
+  void interrupt(Channel::Reason why) noexcept { channel_.interrupt(std::move(why)); }
   [[noreturn]] void abort(int code) noexcept;
 
  private:
@@ -190,6 +203,7 @@ class Endpoint {
   std::vector<core::Descriptor> links_;
   Agreement agreement_;
   Channel::Settings settings_;
+  std::optional<Channel::Settings> alone_;
   core::ForkGuard guard_;
   Channel channel_;
   Mailroom mailroom_;

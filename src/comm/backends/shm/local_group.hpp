@@ -17,7 +17,7 @@ class LocalGroup final : public LocalCommunicator {
       : endpoint_(endpoint),
         memory_(endpoint, ChannelBlock::bytes(endpoint->size()), 1, {}),
         channel_(*static_cast<ChannelBlock*>(memory_.writable()), endpoint->rank(), endpoint->size(), endpoint->peers(),
-                 endpoint->settings()) {}
+                 endpoint->settings_alone()) {}
   ~LocalGroup() override {
     if (!endpoint_->in_child()) channel_.depart();
   }

@@ -66,11 +66,23 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
                            leader_failed ? std::string(reply.words())
                                          : core::format("rank {} could not map the region; see its limits of address "
                                                         "space and of open files",
-                                                        rank));
+                                                        channel_.name_of(rank)));
   }
   const void* const readable = rank_ == 0 ? region.writable.data() : region.readable.data();
   void* const writable = region.writable.data();
   return {regions_.add(std::move(region)), readable, writable};
+}
+
+void Endpoint::fence(const detail::OperationRecord& record) {
+  if (!alone_) return barrier(record);
+  channel_.set_patience(alone_->timeout, alone_->warn_after);
+  try {
+    barrier(record);
+  } catch (...) {
+    channel_.set_patience(settings_.timeout, settings_.warn_after);
+    throw;
+  }
+  channel_.set_patience(settings_.timeout, settings_.warn_after);
 }
 
 RegionBlock::RegionBlock(std::shared_ptr<Endpoint> endpoint, std::size_t count, std::size_t element_size,
@@ -81,7 +93,7 @@ RegionBlock::RegionBlock(std::shared_ptr<Endpoint> endpoint, std::size_t count, 
   }
   rank_ = endpoint_->rank();
   ranks_ = endpoint_->size();
-  const Where where{"create_shared_region", rank_, ranks_};
+  const Where where = endpoint_->where("create_shared_region");
   bytes_ = detail::region_bytes(where, count, element_size);
   const auto made = endpoint_->create_region(where, creation_of(count, element_size, options), bytes_, options);
   serial_ = made.serial;
@@ -117,7 +129,7 @@ void RegionBlock::fence() const {
   if (endpoint_ == nullptr) {
     throw InvalidCommunicator({"fence", rank_, ranks_}, "the region was moved from; use the one that it was moved to");
   }
-  endpoint_->barrier({.operation = detail::Operation::Fence, .count = serial_});
+  endpoint_->fence({.operation = detail::Operation::Fence, .count = serial_});
 }
 
 }  // namespace cobre::comm::shm

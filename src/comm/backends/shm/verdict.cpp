@@ -18,32 +18,39 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
+constexpr auto patience_with_watch = 1s;      // of this process, to say what another's has said already
 constexpr auto patience_with_witnesses = 1s;  // for the others to come and be counted after a disagreement
 
-std::vector<std::size_t> ranks_in(const RankSet& set) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t rank = 0; rank < set.size(); ++rank) {
-    if (set.test(rank)) ranks.push_back(rank);
+}  // namespace
+
+std::vector<std::size_t> Channel::names_of(const RankSet& ranks) const {
+  std::vector<std::size_t> names;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    if (ranks.test(rank)) names.push_back(name_of(rank));
   }
-  return ranks;
+  return names;
 }
 
-std::string explain(const Verdict& verdict) {
+FailedPeer Channel::obituary(std::size_t rank) const {
+  FailedPeer failed = peers_.obituary(rank);
+  failed.rank = name_of(rank);
+  return failed;
+}
+
+std::string Channel::explain(const Verdict& verdict) const {
   switch (verdict.kind) {
-    case VerdictKind::PeerFailed: return core::format("rank {} died or left the group", verdict.subject);
+    case VerdictKind::PeerFailed: return core::format("rank {} died or left the group", name_of(verdict.subject));
     case VerdictKind::TimedOut:
-      return core::format("{} did not join an operation in time", core::rank_list(ranks_in(verdict.ranks)));
+      return core::format("{} did not join an operation in time", core::rank_list(names_of(verdict.ranks)));
     case VerdictKind::Mismatch: return "the ranks called different operations";
     case VerdictKind::LengthMismatch: return "the ranks did not agree on their counts";
     case VerdictKind::ReductionThrew:
-      return core::format("the reduction of the user threw on rank {}", verdict.subject);
+      return core::format("the reduction of the user threw on rank {}", name_of(verdict.subject));
     case VerdictKind::Interrupted: return "the job that these ranks belong to is finished";
     case VerdictKind::None: break;
   }
   return "an operation failed";
 }
-
-}  // namespace
 
 // The first one writes, for all. `state` goes from 0 to "rank r is writing" by compare-and-swap, so there is one
 // writer; it ends at "written" with a release that pairs with the acquire in read_verdict().
@@ -72,32 +79,32 @@ void Channel::conclude(const Where& where) {
   const Verdict* const verdict = read_verdict();
   if (verdict == nullptr) {
     const std::size_t writer = block_.verdict.state.load(std::memory_order_acquire) / 2 - 1;
-    finished_ = core::format("rank {} died", writer);
-    throw PeerFailed(where, peers_.obituary(writer));
+    finished_ = core::format("rank {} died", name_of(writer));
+    throw PeerFailed(where, obituary(writer));
   }
   if (!finished_) finished_ = explain(*verdict);
   switch (verdict->kind) {
     case VerdictKind::PeerFailed: {
-      FailedPeer peer{.rank = verdict->subject, .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
+      FailedPeer peer{.rank = name_of(verdict->subject), .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
       if (verdict->pid != 0) peer.pid = verdict->pid;
       if (verdict->signal != 0) peer.signal = verdict->signal;
       if (verdict->exit_code >= 0) peer.exit_code = verdict->exit_code;
       throw PeerFailed(where, std::move(peer));
     }
-    case VerdictKind::TimedOut: throw TimedOut(where, verdict->waited_seconds, ranks_in(verdict->ranks));
+    case VerdictKind::TimedOut: throw TimedOut(where, verdict->waited_seconds, names_of(verdict->ranks));
     case VerdictKind::Mismatch:
-      core::throw_mismatch(where, {.usual = verdict->other,
+      core::throw_mismatch(where, {.usual = name_of(verdict->other),
                                    .usual_record = verdict->other_record,
-                                   .odd = verdict->subject,
+                                   .odd = name_of(verdict->subject),
                                    .odd_record = verdict->subject_record,
-                                   .ranks = ranks_in(verdict->ranks)});
+                                   .ranks = names_of(verdict->ranks)});
     case VerdictKind::LengthMismatch:
-      core::throw_length_mismatch(where, {.sender = verdict->subject,
-                                          .receiver = verdict->other,
+      core::throw_length_mismatch(where, {.sender = name_of(verdict->subject),
+                                          .receiver = name_of(verdict->other),
                                           .sent = verdict->subject_record.count,
                                           .expected = verdict->other_record.count});
+    case VerdictKind::Interrupted: throw_why(where); break;
     case VerdictKind::ReductionThrew:
-    case VerdictKind::Interrupted:
     case VerdictKind::None: break;
   }
   throw CollectiveFailed(where, 0, explain(*verdict));
@@ -126,8 +133,19 @@ void Channel::finish_because_reduction_threw() noexcept {
   });
 }
 
-void Channel::interrupt() noexcept {
+void Channel::interrupt(Reason why) noexcept {
+  {
+    const std::lock_guard lock(interruption_);
+    if (!why_) why_ = std::move(why);
+  }
+  interrupted_.notify_all();
   pronounce([&](Verdict& verdict) { verdict.kind = VerdictKind::Interrupted; });
+}
+
+// Another process may have heard of it first; this one's watch is about to.
+void Channel::throw_why(const Where& where) {
+  std::unique_lock lock(interruption_);
+  if (interrupted_.wait_for(lock, patience_with_watch, [&] { return static_cast<bool>(why_); })) why_(where);
 }
 
 // A rank that has left this operation is not needed for it any more, whatever became of it since.
@@ -241,9 +259,10 @@ void Channel::throw_unreachable(std::size_t rank, int error) {
   }
   const FailedPeer failed = peers_.obituary(rank);
   if (peers_.alive(rank) && block_.verdict.state.load(std::memory_order_acquire) == 0) {
-    finish(core::format("the memory of rank {} could not be reached", rank));
-    throw CollectiveFailed(where(), error,
-                           core::format("the memory of rank {} cannot be read any more; switch single_copy off", rank));
+    finish(core::format("the memory of rank {} could not be reached", name_of(rank)));
+    throw CollectiveFailed(
+        where(), error,
+        core::format("the memory of rank {} cannot be read any more; switch single_copy off", name_of(rank)));
   }
   pronounce([&](Verdict& verdict) {
     verdict.kind = VerdictKind::PeerFailed;
@@ -272,12 +291,12 @@ std::string Channel::situation() const {
     if (rank > 0) text += ", ";
     const Word left = block_.rank(rank).finished.sequence.load(std::memory_order_acquire);
     if (const auto inside = record_of(rank, left + 1)) {
-      text += core::format("rank {} in {} (operation {})", rank, core::describe(inside->record), left + 1);
+      text += core::format("rank {} in {} (operation {})", name_of(rank), core::describe(inside->record), left + 1);
     } else if (const auto last = record_of(rank, left)) {
-      text += core::format("rank {} outside, after {} (operation {})", rank, detail::to_string(last->record.operation),
-                           left);
+      text += core::format("rank {} outside, after {} (operation {})", name_of(rank),
+                           detail::to_string(last->record.operation), left);
     } else {
-      text += core::format("rank {} has not joined any operation", rank);
+      text += core::format("rank {} has not joined any operation", name_of(rank));
     }
   }
   return text;

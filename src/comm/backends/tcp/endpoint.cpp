@@ -103,8 +103,10 @@ void Endpoint::complete() {
   if (shares && shared_ == nullptr) share_memory();
   if (sentinel_ == nullptr) return;
   if (shares) {
-    sentinel_->on_verdict([shared = std::weak_ptr(shared_)] {
-      if (const auto endpoint = shared.lock()) endpoint->interrupt();
+    shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after);
+    sentinel_->on_verdict([shared = std::weak_ptr(shared_)](const Verdict& verdict) {
+      const auto endpoint = shared.lock();
+      if (endpoint != nullptr) endpoint->interrupt([verdict](const Where& where) { throw_verdict(where, verdict); });
     });
   }
 #endif
@@ -129,7 +131,6 @@ void Endpoint::share_memory() {
   const bool watched = sentinel_ != nullptr;
   if (!watched) shared.witness = config_.witness;
   shared.timeout = watched ? 0ms : config_.timeout;
-  if (!watched) shared.witness = config_.witness;
   shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
 }
@@ -238,7 +239,9 @@ void Endpoint::finish(const Verdict& otherwise) noexcept {
   if (!sentinel_->finished()) sentinel_->report(otherwise);
   if (!finished_) finished_ = explain(sentinel_->verdict());
 #ifdef COBRE_COMM_HAS_SHM
-  if (shared_ != nullptr) shared_->interrupt();
+  if (shared_ != nullptr) {
+    shared_->interrupt([verdict = sentinel_->verdict()](const Where& where) { throw_verdict(where, verdict); });
+  }
 #endif
 }
 

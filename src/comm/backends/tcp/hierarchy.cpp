@@ -26,7 +26,7 @@ void Endpoint::on_host(Step&& step) {
     sentinel_->report_disagreement(sequence_);
   } catch (const PeerFailed& error) {
     // A neighbour that died is seen here first; one that gave up did so for a reason that comes over the network.
-    if (!sentinel_->await_verdict(100ms)) sentinel_->report(sentinel_->failure_of(hosts_.neighbours()[error.rank()]));
+    if (!sentinel_->await_verdict(100ms)) sentinel_->report(sentinel_->failure_of(error.rank()));
   } catch (const CommError&) {
     if (!sentinel_->await_verdict(grace)) throw;
   }

@@ -144,10 +144,10 @@ void Sentinel::report_disagreement(std::uint64_t sequence) {
   report(verdict);
 }
 
-void Sentinel::on_verdict(std::function<void()> call) {
+void Sentinel::on_verdict(std::function<void(const Verdict&)> call) {
   const std::lock_guard lock(mutex_);
   on_verdict_ = std::move(call);
-  if (verdict_) on_verdict_();
+  if (verdict_) on_verdict_(*verdict_);
 }
 
 Verdict Sentinel::failure_of(std::size_t rank) const {
@@ -475,7 +475,7 @@ void Sentinel::adopt(const Verdict& verdict) {
   finished_.store(true, std::memory_order_release);
   ring(bell_);
   changed_.notify_all();
-  if (on_verdict_) on_verdict_();
+  if (on_verdict_) on_verdict_(*verdict_);
 }
 
 void Sentinel::forward(const ControlLink* but, std::span<const std::byte> bytes) {

@@ -79,7 +79,7 @@ class Sentinel {
   [[nodiscard]] Verdict failure_of(std::size_t rank) const;
 
   /// Called once there is a verdict, on the sentinel's thread or on this one.
-  void on_verdict(std::function<void()> call);
+  void on_verdict(std::function<void(const Verdict&)> call);
 
   /// No further operation will see this rank.
   void say_goodbye() noexcept;
@@ -138,7 +138,7 @@ class Sentinel {
   RankBits connected_children_;
   std::optional<Verdict> verdict_;
   bool stopped_ = false;
-  std::function<void()> on_verdict_;
+  std::function<void(const Verdict&)> on_verdict_;
   std::atomic<bool> finished_{false};
 
   // The thread's own.

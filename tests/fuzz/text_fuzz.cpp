@@ -1,0 +1,140 @@
+// Everything that a user or a scheduler writes: the environment, lists and files of hosts, plans and cases in JSON. The
+// first byte chooses the parser. Each may refuse, with an error of its own; nothing else may come out of it.
+
+#include <cobre/comm/base/slurm.hpp>
+#include <cobre/comm/errors.hpp>
+#include <cobre/comm/shm.hpp>
+#include <cobre/comm/tcp.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "case.hpp"
+#include "comm/backends/shm/config.hpp"
+#include "comm/backends/tcp/config.hpp"
+#include "comm/core/text.hpp"
+#include "frames.hpp"
+#include "hosts.hpp"
+#include "options.hpp"
+#include "remote.hpp"
+
+namespace {
+
+using namespace cobre::comm;
+
+// One variable a line, in this order; a line of one minus sign leaves it out.
+void set_variables(std::string_view text, std::span<const char* const> names) {
+  for (const char* const name : names) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string value(text.substr(0, end));
+    if (value == "-" || value.find('\0') != std::string::npos) {
+      unsetenv(name);
+    } else {
+      setenv(name, value.c_str(), 1);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void environment_of_shm(std::string_view text) {
+  set_variables(text, std::array{"COBRE_SHM_RANK", "COBRE_SHM_SIZE", "COBRE_SHM_NAME", "COBRE_COMM_TIMEOUT_SECS",
+                                 "COBRE_COMM_WITNESS"});
+  try {
+    const ShmConfig config = ShmConfig::from_environment();
+    shm::check(config);
+    if (config.rank >= config.size || config.name.empty()) __builtin_trap();
+  } catch (const BackendError&) {
+  }
+}
+
+void environment_of_tcp(std::string_view text) {
+  set_variables(text, std::array{"COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_TCP_COORDINATOR", "COBRE_TCP_PORT",
+                                 "COBRE_TCP_SECRET", "COBRE_TCP_BIND_ADDR", "COBRE_TCP_CONNECT_TIMEOUT_MS",
+                                 "COBRE_TCP_SHARED_MEMORY", "COBRE_COMM_TIMEOUT_SECS", "COBRE_TCP_HOST_TIMEOUT_MS"});
+  try {
+    const TcpConfig config = TcpConfig::from_environment();
+    tcp::check(config);
+    if (config.rank >= config.size || tcp::coordinator_of(config).host.empty()) __builtin_trap();
+  } catch (const BackendError&) {
+  }
+}
+
+void node_lists(std::string_view text) {
+  (void)tcp::first_node(text);
+  while (!text.empty() && slurm::detail::next_repeated(text)) {
+  }
+}
+
+void hosts(std::string_view text, bool is_file) {
+  try {
+    const auto shares = is_file ? cobre::command::parse_hostfile(text) : cobre::command::parse_hosts(text);
+    for (const auto& share : shares) {
+      if (share.name.empty() || share.ranks == 0) __builtin_trap();
+    }
+    (void)cobre::command::fill(shares, 3);
+  } catch (const cobre::command::UsageError&) {
+  }
+}
+
+void frames(std::string_view text) {
+  int ends[2];
+  if (pipe(ends) != 0) return;
+  if (write(ends[1], text.data(), text.size()) < 0) __builtin_trap();
+  close(ends[1]);
+  cobre::command::FrameReader reader;
+  while (reader.read_some(ends[0]) == cobre::command::FrameReader::State::Open) {
+    while (reader.next()) {
+    }
+  }
+  close(ends[0]);
+}
+
+void plan(std::string_view text) {
+  try {
+    const auto read = cobre::command::AgentPlan::from_json(std::string(text));
+    if (read.command.empty() || read.ranks == 0 || read.first_rank + read.ranks > read.job_ranks) __builtin_trap();
+  } catch (const cobre::command::UsageError&) {
+  }
+}
+
+void case_file(std::string_view text) {
+  static const int file = memfd_create("case", MFD_CLOEXEC);
+  if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) __builtin_trap();
+  try {
+    (void)sddp::write_case(sddp::read_case("/proc/self/fd/" + std::to_string(file), {}));
+  } catch (const sddp::InputError& error) {
+    if (std::string_view(error.what()).find('\n') != std::string_view::npos) __builtin_trap();  // one line
+  }
+}
+
+// What goes into a message must not reach a terminal as anything but letters.
+void quoting(std::string_view text) {
+  for (const char c : core::quoted(text)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
+  switch (data[0]) {
+    case 's': environment_of_shm(text); break;
+    case 't': environment_of_tcp(text); break;
+    case 'n': node_lists(text); break;
+    case 'l': hosts(text, false); break;
+    case 'f': hosts(text, true); break;
+    case 'r': frames(text); break;
+    case 'p': plan(text); break;
+    case 'c': case_file(text); break;
+    default: quoting(text); break;
+  }
+  return 0;
+}

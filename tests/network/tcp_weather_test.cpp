@@ -1,0 +1,118 @@
+// Networks that lose, delay, or know only one kind of address.
+
+#include <gtest/gtest.h>
+
+#include "support/lossy_link.hpp"
+#include "support/tcp_ranks.hpp"
+
+namespace {
+
+using cobre::comm::ReduceOp;
+using cobre::comm::TcpBackend;
+using cobre::comm::TcpConfig;
+using test::LossyLink;
+using test::Network;
+using test::outcome_of;
+using namespace std::chrono_literals;
+
+std::string work(const TcpBackend& comm) {
+  for (int i = 0; i < 20; ++i) {
+    std::vector<double> data(5'000, 1.0);
+    comm.allreduce_inplace(data, ReduceOp::Sum);
+    if (data.back() != static_cast<double>(comm.size())) return "wrong sum";
+    comm.broadcast(data, static_cast<std::size_t>(i) % comm.size());
+  }
+  return "right";
+}
+
+std::vector<test::Process> start_over(const Network& network, std::size_t size, const std::string& coordinator,
+                                      const std::function<std::string(const TcpBackend&)>& body,
+                                      const std::function<void(TcpConfig&)>& change = {}) {
+  const auto configs = test::tcp_configs(size, [&](TcpConfig& config) {
+    config.coordinator = coordinator;
+    config.shared_memory = true;
+    if (change) change(config);
+  });
+  std::vector<test::Process> ranks;
+  for (const auto& config : configs) {
+    ranks.emplace_back([&]() -> std::string {
+      network.enter(config.rank < (size + 1) / 2 ? 0 : 1);
+      const auto comm = TcpBackend::connect(config);
+      return body(comm);
+    });
+  }
+  return ranks;
+}
+
+TEST(TcpWeather, LossAndDelayCostTimeAndNothingElse) {
+  const Network network(2);
+  const LossyLink link(network, {.loss = 0.02, .delay = 2ms});
+  auto ranks = start_over(network, 4, LossyLink::address(0), work);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
+TEST(TcpWeather, LossAndDelayHideNoDeath) {
+  const Network network(2);
+  const LossyLink link(network, {.loss = 0.05, .delay = 5ms});
+  auto ranks = start_over(network, 4, LossyLink::address(0), [](const TcpBackend& comm) -> std::string {
+    comm.barrier();
+    if (comm.rank() == 3) raise(SIGKILL);
+    return outcome_of([&] { comm.barrier(); }).substr(0, 12);
+  });
+  for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_EQ(ranks[rank].words(), "PeerFailed 3") << "rank " << rank;
+}
+
+// A cable over which nothing comes any more, with nobody at the other end to say so.
+TEST(TcpWeather, NothingComingThroughIsAFailureWithinTheConfiguredTime) {
+  const Network network(2);
+  auto link = std::make_unique<LossyLink>(network, LossyLink::Weather{});
+  test::Shared<std::atomic<int>> ready;
+  auto ranks = start_over(
+      network, 2, LossyLink::address(0),
+      [&](const TcpBackend& comm) -> std::string {
+        comm.barrier();
+        ++*ready;
+        return outcome_of([&] {
+                 for (;;) comm.barrier();
+               })
+            .substr(0, 10);
+      },
+      [](TcpConfig& config) { config.host_timeout = 1s; });
+  ASSERT_TRUE(test::eventually([&] { return *ready == 2; }));
+  link.reset();
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(10s), "PeerFailed");
+}
+
+TEST(TcpWeather, WithoutIpv6NothingIsMissed) {
+  const Network network(2);
+  const auto forbid = [](const char* name) { std::ofstream(std::string("/proc/sys/net/ipv6/conf/") + name) << 1; };
+  for (const std::size_t host : {0U, 1U}) {
+    test::Process there([&]() -> std::string {
+      network.enter(host);
+      forbid("all/disable_ipv6");
+      forbid("default/disable_ipv6");
+      return "";
+    });
+    EXPECT_EQ(there.words(), "");
+  }
+  auto ranks = start_over(network, 4, Network::address(0), work);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
+TEST(TcpWeather, WithIpv6AloneNothingIsMissed) {
+  const Network network(2);
+  for (const std::size_t host : {0U, 1U}) {
+    test::Process there([&]() -> std::string {
+      network.enter(host);
+      const std::string address = "fd77::" + std::to_string(host + 1) + "/64";
+      const std::string command =
+          "ip -4 addr flush dev eth0 && ip -4 addr flush dev lo && ip addr add " + address + " dev eth0 nodad";
+      return std::system(command.c_str()) == 0 ? "" : command + " failed";
+    });
+    EXPECT_EQ(there.words(), "");
+  }
+  auto ranks = start_over(network, 4, "[fd77::1]", work);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
+}  // namespace
