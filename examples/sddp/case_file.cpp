@@ -113,6 +113,8 @@ Json parse(const std::filesystem::path& file) {
     const std::size_t end = std::min(error.byte, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
     throw InputError(file.string() + ": line " + std::to_string(line) + ": not JSON");
+  } catch (const Json::out_of_range&) {
+    throw InputError(file.string() + ": a number is larger than any that a program can hold");
   }
 }
 

@@ -7,10 +7,6 @@
 
 #include <cstddef>
 
-#ifdef COBRE_COMM_CRASH_POINTS
-#include <atomic>
-#endif
-
 namespace cobre::comm::core {
 
 template <std::size_t Length>
@@ -26,26 +22,21 @@ struct CrashPointName {
 
 class CrashPoint {
  public:
-  explicit CrashPoint(const char* name) noexcept : name_(name), next_(newest_) { newest_ = this; }
+  explicit CrashPoint(const char* name) noexcept;
   CrashPoint(const CrashPoint&) = delete;
   CrashPoint& operator=(const CrashPoint&) = delete;
 
   [[nodiscard]] const char* name() const noexcept { return name_; }
   [[nodiscard]] const CrashPoint* next() const noexcept { return next_; }
   /// The list of all; it is complete once the program has begun.
-  [[nodiscard]] static const CrashPoint* first() noexcept { return newest_; }
+  [[nodiscard]] static const CrashPoint* first() noexcept;
 
-  /// What happens at every point from now on, in this process; it may throw. Relaxed: set before there are ranks.
+  /// What happens at every point from now on, in this process; it may throw.
   using Visit = void (*)(const CrashPoint& point);
-  static void on_visit(Visit visit) noexcept { visit_.store(visit, std::memory_order_relaxed); }
-  void reach() const {
-    if (const Visit visit = visit_.load(std::memory_order_relaxed)) visit(*this);
-  }
+  static void on_visit(Visit visit) noexcept;
+  void reach() const;
 
  private:
-  static const CrashPoint* newest_;
-  static std::atomic<Visit> visit_;
-
   const char* name_;
   const CrashPoint* next_;
 };

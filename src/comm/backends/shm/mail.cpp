@@ -96,12 +96,16 @@ void MailPipes::break_off(std::size_t peer) noexcept {
 }
 
 void MailPipes::check(const Where& where, std::size_t peer) const {
-  if (ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0) {
+  const bool broken_off = ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0;
+  if (!broken_off && !channel_.has_left(peer) && peers_.alive(peer)) return;
+  // It may have gone because of something that all are told. What it had seen of that before it broke off or left is
+  // visible here: both are releases, and were acquired above.
+  channel_.require_no_verdict(where);
+  if (broken_off) {
     channel_.blame(peer);
     throw CollectiveFailed(where, 0,
                            core::format("rank {} gave up a message half-way, so nothing more can come from it", peer));
   }
-  if (!channel_.has_left(peer) && peers_.alive(peer)) return;
   const std::size_t culprit = channel_.culprit_behind(peer);
   channel_.blame(culprit);
   throw PeerFailed(where, peers_.obituary(culprit));

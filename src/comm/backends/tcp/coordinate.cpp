@@ -60,7 +60,7 @@ class Coordinator final : public Rendezvous {
   Gathering gather() override {
     core::crash_point<"tcp.coordinate.door_open">();
     while (present_ < config_.size && !(doom_ && Clock::now() >= doomed_at_)) admit();
-    if (doom_) throw_doom();
+    if (doom_) throw_doom(*doom_);
     core::crash_point<"tcp.coordinate.all_here">();
     // Whoever comes from here on comes to another job, or for no good.
     reception_.close();
@@ -314,9 +314,9 @@ class Coordinator final : public Rendezvous {
     doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
     tell_all(reply);
   }
-  [[noreturn]] void throw_doom() const {
-    if (doom_->kind == ReplyKind::Failed) throw InitializationFailed("tcp", std::string(doom_->text.words()));
-    throw_death_of(doom_->rank);
+  [[noreturn]] void throw_doom(const Reply& reply) const {
+    if (reply.kind == ReplyKind::Failed) throw InitializationFailed("tcp", std::string(reply.text.words()));
+    throw_death_of(reply.rank);
   }
 
   // Not where that is what was asked for.
