@@ -123,5 +123,23 @@ class Links(Tree):
         self.refuses({"README.md": "# One\n[a](#two)\n"}, "README.md:2", "leads nowhere: #two")
 
 
+class Errors(Tree):
+    check = "check-errors"
+    CLASS = {"include/cobre/comm/errors.hpp": "class Refused : public Error {\n};\n", "include/ferrompi/error.hpp": ""}
+    THROW = {"src/comm/core/a.cpp": 'throw Refused("shm", core::format("rank {} is "\n   "much too late; start it sooner", rank));\n'}
+
+    def catalogue(self, text):
+        return {**self.CLASS, **self.THROW, "docs/error-catalogue.md": text}
+
+    def test_a_catalogue_with_every_class_and_message_is_accepted(self):
+        self.accepts(self.catalogue("## `Refused`\n`rank … is much too late; start it sooner`\n"))
+
+    def test_a_class_that_is_not_in_the_catalogue_is_named(self):
+        self.refuses(self.catalogue("`rank … is much too late; start it sooner`\n"), "the class Refused")
+
+    def test_a_message_that_is_not_in_the_catalogue_is_named(self):
+        self.refuses(self.catalogue("## `Refused`\n"), "src/comm/core/a.cpp: rank … is much too late; start it sooner")
+
+
 if __name__ == "__main__":
     unittest.main()
