@@ -12,6 +12,7 @@ endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cobre-comm)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has one of its own
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
@@ -34,7 +35,7 @@ macro(cobre_debian_package component)
   string(TOUPPER ${component} deb_name)
   set(CPACK_DEBIAN_${deb_name}_PACKAGE_NAME ${component})
   set(CPACK_DEBIAN_${deb_name}_PACKAGE_SECTION ${deb_SECTION})
-  set(CPACK_COMPONENT_${deb_name}_DESCRIPTION "${deb_SUMMARY}\n${deb_TEXT}")
+  set(CPACK_DEBIAN_${deb_name}_DESCRIPTION "${deb_SUMMARY}\n${deb_TEXT}")
   list(TRANSFORM deb_NEEDS APPEND " (= ${PROJECT_VERSION})")
   list(APPEND deb_NEEDS ${deb_DEPENDS})
   list(JOIN deb_NEEDS ", " CPACK_DEBIAN_${deb_name}_PACKAGE_DEPENDS)
@@ -67,5 +68,6 @@ if(TARGET cobre_comm_command)
   cobre_debian_package(cobre-comm-tools SECTION utils SUMMARY "the command cobre-comm"
     TEXT "Starts the ranks of a job on this machine, over ssh or under MPI,\nand tells what is here and why something cannot be used."
     NEEDS cobre-comm)
+  set(CPACK_DEBIAN_COBRE-COMM-TOOLS_PACKAGE_RECOMMENDS openssh-client)  # what --hosts reaches hosts with
 endif()
 include(CPack)

@@ -22,13 +22,14 @@ class Packages(unittest.TestCase):
         folder = BUILD / "package-test"
         output_of("cmake", "-E", "rm", "-rf", str(folder))
         output_of("cpack", "--config", str(BUILD / "CPackConfig.cmake"), "-B", str(folder))
-        cls.files, cls.needs, cls.roots = {}, {}, {}
+        cls.files, cls.needs, cls.roots, cls.words = {}, {}, {}, {}
         for deb in folder.glob("*.deb"):
             name = output_of("dpkg-deb", "--field", str(deb), "Package").strip()
             lines = output_of("dpkg-deb", "--contents", str(deb)).splitlines()
             cls.files[name] = {line.split()[5].removeprefix("./") for line in lines if not line.startswith("d")}
             depends = output_of("dpkg-deb", "--field", str(deb), "Depends").strip()
             cls.needs[name] = dict(re.match(r"(\S+)(?: \((.*)\))?$", need).groups() for need in depends.split(", ") if need)
+            cls.words[name] = output_of("dpkg-deb", "--field", str(deb), "Description").splitlines()
             cls.roots[name] = folder / "roots" / name
             cls.roots[name].mkdir(parents=True)
             output_of("dpkg-deb", "--extract", str(deb), str(cls.roots[name]))
@@ -39,6 +40,11 @@ class Packages(unittest.TestCase):
 
     def test_there_are_five(self):
         self.assertEqual(set(self.files), PACKAGES)
+
+    def test_each_says_in_a_line_of_its_own_what_it_is(self):
+        self.assertEqual(len({words[0] for words in self.words.values()}), len(PACKAGES))
+        for words in self.words.values():
+            self.assertGreater(len(words), 1)
 
     def test_no_file_is_in_two_of_them(self):
         everything = [file for files in self.files.values() for file in files]
