@@ -8,7 +8,7 @@ JOBS    ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 RUN := tools/dev/run-tests --jobs $(JOBS)
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick build bench docs format lint install package package-test clean packages
+.PHONY: help demo test test-quick build bench docs format lint install clean packages
 
 help: ## this text
 	@echo 'cobre-comm: write a parallel program once, run it as one process or as many. Start with:'
@@ -52,6 +52,7 @@ install: packages ## build without tests and install to PREFIX=/usr/local (OPTIO
 	@cmake --install build/release --prefix "$(PREFIX)" > build/release/install.log
 	@echo "Installed to $(PREFIX)."
 
+.PHONY: package package-test
 package: packages ## Debian packages, in build/package/packages
 	@tools/dev/package --jobs $(JOBS)
 
