@@ -38,7 +38,7 @@ build: packages ## compile everything for PRESET
 bench: packages ## build and run the benchmarks
 	@tools/dev/build --jobs $(JOBS) openmpi bench
 
-docs: packages ## the reference as HTML, in build/docs/html
+docs: packages ## the site and the reference of every class, in build/docs/site
 	@tools/dev/build-docs
 
 format: packages ## lay out all sources
@@ -51,6 +51,13 @@ install: packages ## build without tests and install to PREFIX=/usr/local (OPTIO
 	@tools/dev/build --jobs $(JOBS) --options "$(OPTIONS)" release
 	@cmake --install build/release --prefix "$(PREFIX)" > build/release/install.log
 	@echo "Installed to $(PREFIX)."
+
+.PHONY: package package-test
+package: packages ## Debian packages, in build/package/packages
+	@tools/dev/package --jobs $(JOBS)
+
+package-test: packages ## the same, then installs and uses them in a clean Debian (root, two minutes)
+	@tools/dev/package --jobs $(JOBS) --test
 
 clean: ## remove build/
 	@rm -rf build

@@ -1,7 +1,8 @@
 # What is installed, and how others find it: CMake packages and pkg-config files, both relocatable.
 #
-# Two packages, each an install component of its own: `cobre-comm`, and `ferrompi`, which stands alone. Where the mpi
-# backend is on, the first brings the second.
+# Two packages: `cobre-comm`, and `ferrompi`, which stands alone. Where the mpi backend is on, the first brings the second.
+# Each has two install components, <package> for those who run programs and <package>-dev for those who compile them; the
+# command is the component cobre-comm-tools. `debian.cmake` makes a .deb of each.
 
 include(CMakePackageConfigHelpers)
 
@@ -11,25 +12,26 @@ set(cobre_pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${cobre_pkgconfig_folder}
   OUTPUT_VARIABLE cobre_prefix_from_pkgconfig)
 
-# cobre_install_package(<package> <target> NAMESPACE <ns::> HEADERS <folders and files below include/>)
+# cobre_install_package(<package> <target> NAMESPACE <ns::> HEADERS <folders and files below include/> [WITHOUT <pattern>])
 function(cobre_install_package package target)
-  cmake_parse_arguments(arg "" "NAMESPACE" "HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAMESPACE;WITHOUT" "HEADERS" ${ARGN})
   set(folder ${cobre_cmake_folder}/${package})
+  set(for_developers COMPONENT ${package}-dev)
 
   # A library finds the other one beside itself.
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  install(TARGETS ${target} EXPORT ${package}-targets COMPONENT ${package}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package})
-  install(EXPORT ${package}-targets NAMESPACE ${arg_NAMESPACE} DESTINATION ${folder} COMPONENT ${package})
+  install(TARGETS ${target} EXPORT ${package}-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT ${package}-dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${for_developers})
+  install(EXPORT ${package}-targets NAMESPACE ${arg_NAMESPACE} DESTINATION ${folder} ${for_developers})
+  set(without)
+  if(arg_WITHOUT)
+    set(without PATTERN ${arg_WITHOUT} EXCLUDE)
+  endif()
   foreach(header IN LISTS arg_HEADERS)
     cmake_path(GET header PARENT_PATH parent)
-    if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/include/${header})
-      install(DIRECTORY include/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${parent} COMPONENT ${package}
-        FILES_MATCHING PATTERN "*.hpp")
-    else()
-      install(FILES include/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${parent} COMPONENT ${package})
-    endif()
+    install(DIRECTORY include/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${parent} ${for_developers}
+      FILES_MATCHING PATTERN "*.hpp" ${without})
   endforeach()
 
   configure_package_config_file(cmake/package/${package}-config.cmake.in ${PROJECT_BINARY_DIR}/${package}-config.cmake
@@ -37,11 +39,17 @@ function(cobre_install_package package target)
   # Before 1.0 a minor version may break what compiled.
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/${package}-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/${package}-config.cmake ${PROJECT_BINARY_DIR}/${package}-config-version.cmake
-    DESTINATION ${folder} COMPONENT ${package})
+    DESTINATION ${folder} ${for_developers})
 
   configure_file(cmake/package/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${cobre_pkgconfig_folder} COMPONENT ${package})
-  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package})
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${cobre_pkgconfig_folder} ${for_developers})
+  cobre_install_licence(${package})
+  cobre_install_licence(${package}-dev)
+endfunction()
+
+# Where Debian looks for it.
+function(cobre_install_licence component)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} RENAME copyright COMPONENT ${component})
 endfunction()
 
 if(TARGET ferrompi)
@@ -59,17 +67,31 @@ if(COBRE_COMM_HAS_MPI)
   set(cobre_pc_requires "ferrompi = ${PROJECT_VERSION}")
 endif()
 set(cobre_links_hwloc OFF)
+set(cobre_links_crypto OFF)
 set(cobre_pc_libs "")
 if(COBRE_COMM_HAS_HWLOC AND NOT BUILD_SHARED_LIBS)
   set(cobre_links_hwloc ON)
   string(APPEND cobre_pc_libs " -lhwloc")
 endif()
 if(COBRE_COMM_HAS_TCP AND NOT BUILD_SHARED_LIBS)
+  set(cobre_links_crypto ON)
   string(APPEND cobre_pc_libs " -lcrypto -pthread")
   if(COBRE_COMM_MUNGE_LIBRARY)
     string(APPEND cobre_pc_libs " -lmunge")
   endif()
 endif()
-cobre_install_package(cobre-comm cobre_comm NAMESPACE cobre:: HEADERS cobre)
+# What both layers share comes with ferrompi, and must not come twice.
+set(cobre_comes_with_ferrompi)
+if(TARGET ferrompi)
+  set(cobre_comes_with_ferrompi WITHOUT base)
+endif()
+cobre_install_package(cobre-comm cobre_comm NAMESPACE cobre:: HEADERS cobre ${cobre_comes_with_ferrompi})
 install(FILES ${PROJECT_BINARY_DIR}/include/cobre/comm/config.hpp
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre/comm COMPONENT cobre-comm)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cobre/comm COMPONENT cobre-comm-dev)
+if(TARGET cobre_comm_command)
+  install(TARGETS cobre_comm_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cobre-comm-tools)
+  cobre_install_licence(cobre-comm-tools)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  include(debian)
+endif()

@@ -34,5 +34,8 @@ function(cobre_add_library target)
            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cobre_compile_options>)
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  # Before 1.0 a minor version may break what was linked, so it is part of the name that programs ask for. The macro that
+  # CMake defines for shared libraries would only keep them from sharing compiled files with static ones.
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} DEFINE_SYMBOL "")
 endfunction()

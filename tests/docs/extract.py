@@ -21,7 +21,7 @@ folder = Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)
 for page in map(Path, sys.argv[2:]):
     for number, (program, output) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), start=1):
-        name = f"{page.stem.lower()}_{number}"
+        name = f"{page.stem.lower().replace('-', '_')}_{number}"
         write(folder / f"{name}.cpp", program)
         write(folder / f"{name}.txt", output)
         print(name)

@@ -358,6 +358,7 @@ TEST(WindowLock, FetchOpHandsOutEveryTicketOnce) {
       root.fetch_op(1, ReduceOp::Sum, 1 + as_size(ticket));
     }
     guard.flush(0);
+    guard.flush_local_all();
     guard.flush_all();
   }
   window.fence();

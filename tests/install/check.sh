@@ -14,9 +14,13 @@ prefix=$folder/prefix
 rm -rf "$folder"
 mkdir -p "$folder"
 # The whole build for cobre-comm, which may bring ferrompi; ferrompi alone, to show that it needs no more.
-component=()
-[ "$package" = ferrompi ] && component=(--component ferrompi)
-cmake --install "$build" --prefix "$prefix" "${component[@]}" > "$folder/install.log"
+if [ "$package" = ferrompi ]; then
+  for component in ferrompi ferrompi-dev; do
+    cmake --install "$build" --prefix "$prefix" --component "$component"
+  done
+else
+  cmake --install "$build" --prefix "$prefix"
+fi > "$folder/install.log"
 if [ "$package" = ferrompi ] && ls "$prefix"/lib*/libcobre-comm* > /dev/null 2>&1; then
   echo "ferrompi alone has installed the library of cobre-comm"
   exit 1

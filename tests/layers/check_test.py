@@ -123,5 +123,31 @@ class Links(Tree):
         self.refuses({"README.md": "# One\n[a](#two)\n"}, "README.md:2", "leads nowhere: #two")
 
 
+class Tables(Tree):
+    check = "check-tables"
+    SOURCES = {
+        "include/cobre/comm/errors.hpp": "class Refused : public Error {\n};\n",
+        "include/ferrompi/error.hpp": "",
+        "src/comm/core/a.cpp": 'throw Refused("shm", core::format("rank {} is "\n   "much too late; start it sooner", rank));\n',
+        "src/comm/core/b.cpp": 'read("COBRE_SHM_COLOUR"); say("COBRE_COMM_SHM");\n',
+        "cmake/options.cmake": 'option(COBRE_COMM_SHM "Build the shm backend" ON)\n',
+    }
+
+    def tree(self, catalogue="## `Refused`\n`rank … is much too late; start it sooner`\n", environment="| `COBRE_SHM_COLOUR` |\n"):
+        return {**self.SOURCES, "docs/error-catalogue.md": catalogue, "docs/environment.md": environment}
+
+    def test_complete_tables_are_accepted(self):
+        self.accepts(self.tree())
+
+    def test_a_class_that_is_not_in_the_catalogue_is_named(self):
+        self.refuses(self.tree(catalogue="`rank … is much too late; start it sooner`\n"), "the class Refused")
+
+    def test_a_message_that_is_not_in_the_catalogue_is_named(self):
+        self.refuses(self.tree(catalogue="## `Refused`\n"), "src/comm/core/a.cpp: rank … is much too late; start it sooner")
+
+    def test_a_variable_that_is_not_in_the_table_is_named(self):
+        self.refuses(self.tree(environment="\n"), "src/comm/core/b.cpp: COBRE_SHM_COLOUR")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include <limits>
+#include <string>
+
+#include "unit/control_groups.hpp"
 
 namespace {
 
@@ -12,18 +14,14 @@ using cobre::comm::core::available_memory;
 class MemoryLimits : public testing::Test {
  protected:
   MemoryLimits() {
-    write("proc/meminfo", "MemTotal:  8000000 kB\nMemFree: 1 kB\nMemAvailable:    1000 kB\n");
+    groups_.write("proc/meminfo", "MemTotal:  8000000 kB\nMemFree: 1 kB\nMemAvailable:    1000 kB\n");
     write("proc/self/cgroup", "0::/job/step\n");
   }
-  ~MemoryLimits() override { std::filesystem::remove_all(root_); }
 
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  std::size_t available() { return available_memory(root_ / "proc", root_ / "cgroup").bytes; }
+  void write(const std::string& path, const std::string& text) { groups_.write(path, text); }
+  std::size_t available() { return available_memory(groups_.proc(), groups_.cgroup()).bytes; }
 
-  std::filesystem::path root_ = std::filesystem::temp_directory_path() / ("cobre-limits-" + std::to_string(::getpid()));
+  FakeControlGroups groups_;
 };
 
 TEST_F(MemoryLimits, IsWhatTheMachineHasFreeWhereNoGroupLimitsIt) {
@@ -36,7 +34,7 @@ TEST_F(MemoryLimits, IsWhatTheGroupHasLeft) {
   write("cgroup/job/step/memory.max", "500000\n");
   write("cgroup/job/step/memory.current", "100000\n");
   EXPECT_EQ(available(), 400000U);
-  EXPECT_EQ(available_memory(root_ / "proc", root_ / "cgroup").source, "the memory limit of this container or job");
+  EXPECT_EQ(available_memory(groups_.proc(), groups_.cgroup()).source, "the memory limit of this container or job");
 }
 
 TEST_F(MemoryLimits, HeedsTheTightestAncestor) {
@@ -62,7 +60,7 @@ TEST_F(MemoryLimits, ReadsTheFirstVersionOfControlGroups) {
 }
 
 TEST_F(MemoryLimits, KnowsNoLimitWhereNothingCanBeRead) {
-  std::filesystem::remove_all(root_);
+  groups_.remove();
   EXPECT_EQ(available(), std::numeric_limits<std::size_t>::max());
 }
 

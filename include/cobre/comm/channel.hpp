@@ -10,6 +10,7 @@
 // its receive as MPI likes it. `sendrecv`, and `isend` with a receive, never do, anywhere.
 #pragma once
 
+#include <cobre/comm/detail/archetypes.hpp>
 #include <cobre/comm/detail/line.hpp>
 #include <cobre/comm/detail/mail_request.hpp>
 
@@ -188,11 +189,6 @@ concept SendsAndReceives = requires(const C& comm, std::span<T> buffer, std::spa
   { comm.sendrecv(input, peer, buffer, peer, tag) } -> std::same_as<void>;
 };
 
-struct MailArchetype {
-  double weight;
-  std::int32_t label;
-};
-
 }  // namespace detail
 
 /// One end of a conversation between two ranks.
@@ -202,7 +198,7 @@ concept Channel = std::move_constructible<C> && requires(const C& channel) {
   { channel.peer_rank() } -> std::same_as<std::size_t>;
   { channel.tag() } -> std::same_as<std::int64_t>;
 } && detail::CarriesMessagesOf<C, double> && detail::CarriesMessagesOf<C, std::int32_t> &&
-    detail::CarriesMessagesOf<C, detail::MailArchetype>;
+    detail::CarriesMessagesOf<C, detail::StructArchetype>;
 
 /// The communicator opens channels between any two of its ranks.
 template <class C>
@@ -214,6 +210,6 @@ concept ChannelProvider = requires(const C& comm, std::size_t peer, std::int64_t
 /// The plain case, without a channel.
 template <class C>
 concept PointToPoint = detail::SendsAndReceives<C, double> && detail::SendsAndReceives<C, std::int32_t> &&
-    detail::SendsAndReceives<C, detail::MailArchetype>;
+    detail::SendsAndReceives<C, detail::StructArchetype>;
 
 }  // namespace cobre::comm

@@ -1,12 +1,10 @@
 // What a backend promises, as concepts. Programs are written against these and against no backend.
-//
-// A template cannot be required for every T, so each concept is tried on three archetypes: a floating-point number, an
-// integer, and a struct that only moves.
 #pragma once
 
 #include <cobre/comm/base/element_type.hpp>
 #include <cobre/comm/base/gathered.hpp>
 #include <cobre/comm/base/reduce_op.hpp>
+#include <cobre/comm/detail/archetypes.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <cobre/comm/local_communicator.hpp>
 #include <cobre/comm/region.hpp>
@@ -23,15 +21,6 @@
 
 namespace cobre::comm {
 namespace detail {
-
-struct StructArchetype {
-  double weight;
-  std::int32_t label;
-};
-
-struct CallableArchetype {
-  StructArchetype operator()(const StructArchetype& a, const StructArchetype&) const { return a; }
-};
 
 template <class C, class T>
 concept Moves = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value, std::size_t root,

@@ -11,6 +11,7 @@ namespace ferrompi::detail {
 
 using cobre::comm::detail::BufferLike;
 using cobre::comm::detail::element_t;
+using cobre::comm::detail::GivenAway;
 using cobre::comm::detail::input;
 using cobre::comm::detail::lengths_may_agree;
 using cobre::comm::detail::output;
@@ -18,10 +19,6 @@ using cobre::comm::detail::output;
 /// One value rather than a range of elements.
 template <class B>
 concept Value = !BufferLike<B>;
-
-/// A container that is given away: its elements die with the argument unless the operation keeps it.
-template <class B>
-concept Owned = BufferLike<B> && !std::is_lvalue_reference_v<B> && !std::ranges::borrowed_range<B>;
 
 template <class S, class R>
 consteval void require_same_elements() {

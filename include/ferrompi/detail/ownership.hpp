@@ -22,7 +22,7 @@ template <unsigned Buffers, class... A>
 consteval unsigned owned_mask() {
   unsigned mask = 0;
   unsigned bit = 1;
-  ((mask |= Owned<A> ? bit & Buffers : 0, bit <<= 1), ...);
+  ((mask |= GivenAway<A> ? bit & Buffers : 0, bit <<= 1), ...);
   return mask;
 }
 
@@ -109,7 +109,7 @@ auto start_on_one(Nonblocking form, const Group& group, V&& value, A&&... args) 
     Request request = start<Op, InPlace>(std::move(form), group, one, std::forward<A>(args)...);
     return Pending<T>(std::move(request), held);
   } else {
-    static_assert(Owned<V>,
+    static_assert(GivenAway<V>,
                   "give a buffer for the result, move the container in, or use the _inplace form: this operation "
                   "cannot put its result into a buffer that it only borrows for reading");
     return start<Op, InPlace>(std::move(form), group, std::forward<V>(value), std::forward<A>(args)...);

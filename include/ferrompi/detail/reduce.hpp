@@ -133,7 +133,7 @@ struct ElementwiseReduction : CollectiveTraits {
   }
 
   /// A container in, the same container out.
-  template <Owned B, class O>
+  template <GivenAway B, class O>
   static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op) {
     std::remove_cvref_t<B> result(std::forward<B>(buffer));
     Self::run_inplace(form, group, result, std::forward<O>(op));

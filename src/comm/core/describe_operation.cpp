@@ -1,8 +1,5 @@
 #include "comm/core/describe_operation.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
@@ -21,12 +18,6 @@ std::string kind_of(const detail::OperationRecord& record) {
 std::string reduction_of(const detail::OperationRecord& record) {
   return record.reduction == detail::callable_reduction ? "a callable"
                                                         : to_string(static_cast<ReduceOp>(record.reduction));
-}
-
-// The record that most ranks have; of equally many, the one of the lowest rank.
-const detail::OperationRecord& usual_record(std::span<const detail::OperationRecord> records) {
-  const auto votes = [&](const detail::OperationRecord& record) { return std::ranges::count(records, record); };
-  return *std::ranges::max_element(records, {}, votes);
 }
 
 }  // namespace
@@ -58,21 +49,6 @@ std::string describe(const detail::OperationRecord& record) {
     case Node: break;
   }
   return name;
-}
-
-void require_agreement(const Where& where, std::span<const detail::OperationRecord> records) {
-  const auto& usual = usual_record(records);
-  std::vector<std::size_t> differing;
-  for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    if (records[rank] != usual) differing.push_back(rank);
-  }
-  if (differing.empty()) return;
-  const std::size_t odd_one = differing.front();
-  const auto usual_rank = static_cast<std::size_t>(&usual - records.data());
-  if (records.size() == 2) differing = {0, 1};
-  throw CollectiveMismatch(where, detail::differing_field(usual, records[odd_one]), differing,
-                           core::format("rank {} is in {}, rank {} in {}", usual_rank, describe(usual), odd_one,
-                                        describe(records[odd_one])));
 }
 
 }  // namespace cobre::comm::core

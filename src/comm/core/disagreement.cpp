@@ -1,6 +1,7 @@
 #include "comm/core/disagreement.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/format.hpp"
@@ -46,6 +47,11 @@ void throw_mismatch(const Where& where, const Disagreement& disagreement) {
       where, field == nullptr ? "sequence" : field, disagreement.ranks,
       core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
                    disagreement.odd, describe(disagreement.odd_record)));
+}
+
+void require_agreement(const Where& where, std::span<const detail::OperationRecord> records) {
+  if (std::ranges::adjacent_find(records, std::not_equal_to{}) == records.end()) return;
+  throw_mismatch(where, judge(std::vector<std::optional<detail::OperationRecord>>(records.begin(), records.end())));
 }
 
 void throw_length_mismatch(const Where& where, const LengthMismatch& mismatch) {

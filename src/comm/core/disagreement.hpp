@@ -24,6 +24,9 @@ struct Disagreement {
 
 [[noreturn]] void throw_mismatch(const Where& where, const Disagreement& disagreement);
 
+/// Throws it where the records, one a rank, are not all the same.
+void require_agreement(const Where& where, std::span<const detail::OperationRecord> records);
+
 /// A part whose length only its two ends know, and they do not agree.
 struct LengthMismatch {
   std::size_t sender;

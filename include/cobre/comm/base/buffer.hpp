@@ -24,6 +24,10 @@ template <class B>
 concept BufferLike = std::ranges::range < std::remove_reference_t<B>
 & > || HasDataAndSize<std::remove_reference_t<B>>;
 
+/// A container that is moved in: its elements die with the argument unless the operation keeps it.
+template <class B>
+concept GivenAway = BufferLike<B> && !std::is_lvalue_reference_v<B> && !std::ranges::borrowed_range<B>;
+
 template <class B>
 inline constexpr bool is_vector_bool = false;
 template <class A>

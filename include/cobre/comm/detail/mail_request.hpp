@@ -95,11 +95,6 @@ class [[nodiscard]] PendingMail : public MailRequest {
 
 namespace detail {
 
-/// Whether an argument is a container that is given away, rather than something that lives elsewhere.
-template <class Buffer>
-inline constexpr bool given_away =
-    !std::is_lvalue_reference_v<Buffer> && !std::ranges::borrowed_range<std::remove_cvref_t<Buffer>>;
-
 template <Transfer::Direction direction, class Buffer>
 auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffer&& buffer) {
   constexpr bool out = direction == Transfer::Direction::Out;
@@ -122,7 +117,7 @@ auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffe
     mailbox->start(flight->moving);
     return flight;
   };
-  if constexpr (given_away<Buffer>) {
+  if constexpr (GivenAway<Buffer>) {
     using R = std::remove_cvref_t<Buffer>;
     auto flight = launch(std::make_unique<MailInFlightWith<R>>(mailbox, std::forward<Buffer>(buffer), describe));
     R& held = flight->held;

@@ -31,10 +31,6 @@ class Rehearsal : public Collectives<Rehearsal> {
   std::size_t size_;
 };
 
-/// A container that is moved in, and so kept and handed back.
-template <class B>
-concept GivenAway = BufferLike<B> && !std::is_lvalue_reference_v<B> && !std::ranges::borrowed_range<B>;
-
 template <class B>
 consteval void require_to_stay() {
   static_assert(!GivenAway<B>,

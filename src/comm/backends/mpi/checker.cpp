@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm/core/describe_operation.hpp"
+#include "comm/core/disagreement.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/warnings.hpp"
