@@ -42,7 +42,7 @@ class Run {
     if (const auto worker = std::move(worker_)) worker->wait(number_);
   }
   [[nodiscard]] bool test() {
-    if (worker_ != nullptr && !worker_->is_over(number_)) return false;
+    if (worker_ != nullptr && !worker_->test(number_)) return false;
     wait();
     return true;
   }
@@ -68,7 +68,7 @@ class [[nodiscard]] Request {
 
   /// Waits until the operation is over on this rank, and throws what it threw. Called again, returns at once.
   void wait() { run_.wait(); }
-  /// Whether it is over, without waiting.
+  /// Whether it is over, without waiting; if it is not, brings it forward as far as that goes now.
   [[nodiscard]] bool test() { return run_.test(); }
   /// True once `wait()` or `test()` has seen the end, and for a request that was moved from.
   [[nodiscard]] bool is_complete() const noexcept { return !run_.pending(); }
@@ -110,13 +110,13 @@ class [[nodiscard]] Pending {
 /// as counts and callables, it keeps itself.
 class [[nodiscard]] PersistentRequest {
  public:
-  PersistentRequest(std::shared_ptr<detail::Worker> worker, const Where& where) noexcept
-      : worker_(std::move(worker)), where_(where) {}
+  PersistentRequest(std::shared_ptr<detail::Worker> worker, detail::Drive drive, const Where& where) noexcept
+      : worker_(std::move(worker)), drive_(drive), where_(where) {}
 
   /// Begins one round; every rank does. InvalidOperation if a round is in progress.
   void start() {
     if (run_.pending()) detail::throw_already_started(where_);
-    run_ = detail::Run(worker_, worker_->start());
+    run_ = detail::Run(worker_, worker_->start(drive_));
   }
   /// Waits for the end of the round; returns at once if none is in progress.
   void wait() { run_.wait(); }
@@ -127,6 +127,7 @@ class [[nodiscard]] PersistentRequest {
 
  private:
   std::shared_ptr<detail::Worker> worker_;
+  detail::Drive drive_;
   Where where_;
   detail::Run run_;
 };

@@ -14,10 +14,10 @@ void throw_already_started(const Where& where) {
 }
 
 void throw_needs_threads(const Where& where, const char* level) {
-  throw InvalidOperation(where,
-                         core::format("operations that are not waited for run on a thread of their own, but MPI was "
-                                      "started with ThreadLevel::{}; start it with ThreadLevel::Multiple",
-                                      level));
+  throw InvalidOperation(
+      where, core::format("this operation goes on by itself on a thread of its own, but MPI was started with "
+                          "ThreadLevel::{}; start it with ThreadLevel::Multiple, or wait for the operation",
+                          level));
 }
 
 }  // namespace cobre::comm::detail

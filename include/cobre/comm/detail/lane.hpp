@@ -1,4 +1,5 @@
-// Where operations run that the caller does not wait for: each lane is a duplicate of the communicator and a thread.
+// Where operations run that the caller does not wait for: each lane is a duplicate of the communicator, with a fiber or
+// a thread.
 #pragma once
 
 #include <cobre/comm/detail/worker.hpp>
@@ -67,6 +68,9 @@ class Lanes {
  public:
   static constexpr std::size_t count = 4;
 
+  /// What the environment asked for when the first operation was started.
+  [[nodiscard]] Drive drive() const noexcept { return drive_; }
+
   /// Free for the next operation. Collective the first time round, when the lanes are made; afterwards it waits only
   /// for the operation that was started `count` operations ago.
   [[nodiscard]] const std::shared_ptr<Lane<Backend>>& next(const Backend& comm) {
@@ -83,6 +87,7 @@ class Lanes {
  private:
   std::array<std::shared_ptr<Lane<Backend>>, count> lanes_;
   std::uint64_t started_ = 0;
+  Drive drive_ = drive_from_environment();
 };
 
 }  // namespace cobre::comm::detail

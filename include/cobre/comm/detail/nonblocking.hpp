@@ -51,13 +51,13 @@ class NonblockingOperations : private Holder {
   /// Collective, like all of these: every rank starts the same operations in the same order, and the buffers are left
   /// alone until the request is over. Arguments are checked before anything begins.
   [[nodiscard]] Request ibarrier() const {
-    return begin("barrier", [](auto&) { return [](const auto& comm) { comm.barrier(); }; });
+    return begin("barrier", Folded::No, [](auto&) { return [](const auto& comm) { comm.barrier(); }; });
   }
 
   template <BufferLike Buffer>
   requires(!GivenAway<Buffer>) [[nodiscard]] Request ibroadcast(Buffer&& buffer, std::size_t root) const {
     rehearsal().broadcast(std::forward<Buffer>(buffer), root);
-    return begin("broadcast", broadcasting(output(std::forward<Buffer>(buffer)), root));
+    return begin("broadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
   }
   /// Of a container or a value that is given away; get() hands back what `root` passed.
   template <class R>
@@ -70,13 +70,14 @@ class NonblockingOperations : private Holder {
                                    Reproducible reproducible = Reproducible::Default) const {
     require_to_stay<Send>();
     rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
-    return begin("allreduce", reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
+    return begin("allreduce", folded<Op>(reproducible),
+                 reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
   }
   template <BufferLike Buffer, class Op>
   [[nodiscard]] Request iallreduce_inplace(Buffer&& buffer, Op op,
                                            Reproducible reproducible = Reproducible::Default) const {
     rehearsal().allreduce_inplace(buffer, op, reproducible);
-    return begin("allreduce_inplace",
+    return begin("allreduce_inplace", folded<Op>(reproducible),
                  reducing_inplace(output(std::forward<Buffer>(buffer)), std::move(op), reproducible));
   }
   /// Of a container or a value that is given away; get() hands back the result in its place.
@@ -93,7 +94,7 @@ class NonblockingOperations : private Holder {
                                     std::span<const std::size_t> displs) const {
     require_to_stay<Send>();
     rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
-    return begin("allgatherv", gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+    return begin("allgatherv", Folded::No, gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
   }
 
   /// Collective. Sets an operation up, on a communicator of its own: start() it, wait() for it, change the data,
@@ -101,21 +102,22 @@ class NonblockingOperations : private Holder {
   template <BufferLike Buffer>
   [[nodiscard]] PersistentRequest broadcast_init(Buffer&& buffer, std::size_t root) const {
     rehearsal().broadcast(std::forward<Buffer>(buffer), root);
-    return plan("broadcast", broadcasting(output(std::forward<Buffer>(buffer)), root));
+    return plan("broadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
   }
   template <BufferLike Send, BufferLike Recv, class Op>
   [[nodiscard]] PersistentRequest allreduce_init(Send&& send, Recv&& recv, Op op,
                                                  Reproducible reproducible = Reproducible::Default) const {
     require_to_stay<Send>();
     rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
-    return plan("allreduce", reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
+    return plan("allreduce", folded<Op>(reproducible),
+                reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
   }
   template <BufferLike Send, BufferLike Recv>
   [[nodiscard]] PersistentRequest allgatherv_init(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
                                                   std::span<const std::size_t> displs) const {
     require_to_stay<Send>();
     rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
-    return plan("allgatherv", gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+    return plan("allgatherv", Folded::No, gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
   }
 
  protected:
@@ -155,31 +157,43 @@ class NonblockingOperations : private Holder {
     };
   }
 
+  /// Whether elements are folded by layer 2 even where the backend has a reduction of its own.
+  enum class Folded { No, Yes };
+  template <class Op>
+  static constexpr Folded folded(Reproducible reproducible) noexcept {
+    return !std::is_same_v<Op, ReduceOp> || reproducible == Reproducible::Yes ? Folded::Yes : Folded::No;
+  }
+
   template <class Prepare>
-  [[nodiscard]] Request begin(const char* operation, Prepare prepare) const {
+  [[nodiscard]] Request begin(const char* operation, Folded folded, Prepare prepare) const {
     if constexpr (std::is_same_v<Holder, NoLanes>) {
       Alone alone;
       prepare(alone)(self());
       return Request();
     } else {
-      check_threads(operation);
       if (this->lanes == nullptr) this->lanes = std::make_unique<Lanes<Backend>>();
+      const Drive drive = drive_of(operation, folded, this->lanes->drive());
       const auto& lane = this->lanes->next(self());
       lane->set(prepare(*lane));
-      return Request(Run(lane, lane->start()));
+      return Request(Run(lane, lane->start(drive)));
     }
   }
   template <class Prepare>
-  [[nodiscard]] PersistentRequest plan(const char* operation, Prepare prepare) const {
-    check_threads(operation);
+  [[nodiscard]] PersistentRequest plan(const char* operation, Folded folded, Prepare prepare) const {
+    const Drive drive = drive_of(operation, folded, drive_from_environment());
     auto lane = std::make_shared<Lane<Backend>>(self().duplicate());
     lane->set(prepare(*lane));
-    return PersistentRequest(std::move(lane), {operation, self().rank(), self().size()});
+    return PersistentRequest(std::move(lane), drive, {operation, self().rank(), self().size()});
   }
-  void check_threads(const char* operation) const {
+  /// On MPI only what is a single call of it goes on while the caller sits in another one; what is folded here takes
+  /// several.
+  [[nodiscard]] Drive drive_of(const char* operation, Folded folded, Drive asked) const {
     const auto& mpi = self().topology().mpi;
-    if (mpi && mpi->thread_level != "Multiple") [[unlikely]]
+    if (!mpi) return asked;
+    const Drive drive = folded == Folded::Yes ? Drive::Thread : asked;
+    if (drive == Drive::Thread && mpi->thread_level != "Multiple") [[unlikely]]
       throw_needs_threads({operation, self().rank(), self().size()}, mpi->thread_level.c_str());
+    return drive;
   }
 
   struct Alone {

@@ -1,11 +1,20 @@
-// A thread that runs one operation after another on behalf of a communicator, and remembers how each of them ended.
+// Runs one operation after another on behalf of a communicator, and remembers how each of them ended.
 #pragma once
 
+#include <cobre/comm/errors.hpp>
+
 #include <cstdint>
-#include <exception>
 #include <memory>
 
 namespace cobre::comm::detail {
+
+/// Who brings an operation forward that nobody waits for.
+enum class Drive {
+  Calls,   // the thread that started it, in test() and wait() and whenever it waits for something else
+  Thread,  // one of the library's own
+};
+/// As COBRE_COMM_PROGRESS says: `calls`, which is the default, or `thread`.
+[[nodiscard]] Drive drive_from_environment();
 
 /// Who derives from it says what a run is, and calls stop() in its destructor.
 class Worker {
@@ -16,11 +25,12 @@ class Worker {
   virtual ~Worker();
 
   /// Begins a run, and returns its number. Nothing may be under way: see await_idle().
-  std::uint64_t start();
+  std::uint64_t start(Drive drive);
   /// Until whatever is under way is over, however it ends.
   void await_idle() noexcept;
 
-  [[nodiscard]] bool is_over(std::uint64_t number) const noexcept;
+  /// Whether that run is over; brings it forward if it is not.
+  [[nodiscard]] bool test(std::uint64_t number);
   /// Waits for the end of that run and throws what it threw: once, to the first who asks.
   void wait(std::uint64_t number);
   /// The same for a request that is dropped: nobody is there to hear what it threw. While an exception passes through,
@@ -33,7 +43,7 @@ class Worker {
   void stop() noexcept;
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

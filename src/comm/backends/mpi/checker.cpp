@@ -8,6 +8,7 @@
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/disagreement.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 #include "comm/core/text.hpp"
 #include "comm/core/warnings.hpp"
 
@@ -69,7 +70,8 @@ void CollectiveChecker::wait_for_all(const detail::OperationRecord& record) {
       interval *= 2;
       next_warning = now + interval;
     }
-    if (now - begin > 1ms) std::this_thread::sleep_for(50us);
+    if (core::has_other_work()) core::give_way();
+    if (core::footing() != core::Footing::Fiber && now - begin > 1ms) std::this_thread::sleep_for(50us);
   }
   for (auto& send : sends) send.wait();
 }

@@ -11,6 +11,7 @@
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/moving.hpp"
 #include "comm/backends/mpi/state.hpp"
+#include "comm/backends/mpi/turns.hpp"
 #include "comm/core/element_dispatch.hpp"
 
 namespace cobre::comm {
@@ -58,13 +59,16 @@ void with_elements(const detail::AllreduceCall& call, std::size_t sent, std::siz
 }
 
 void run(const MpiState& state, const detail::OperationRecord&, const detail::BarrierCall&) {
+  if (mpi::in_turns()) return mpi::wait_in_turns(state.world.ibarrier());
   state.world.barrier();
 }
 
 void run(const MpiState& state, const detail::OperationRecord& record, const detail::BroadcastCall& call) {
   mpi::with_moving_type(record.element_size, [&]<class T>(std::size_t scale) {
-    state.world.broadcast(std::span<T>(static_cast<T*>(call.buffer), record.count * scale),
-                          static_cast<int>(call.root));
+    const std::span<T> buffer(static_cast<T*>(call.buffer), record.count * scale);
+    const int root = static_cast<int>(call.root);
+    if (mpi::in_turns()) return mpi::wait_in_turns(state.world.ibroadcast(buffer, root));
+    state.world.broadcast(buffer, root);
   });
 }
 
@@ -84,7 +88,10 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Al
 void run(const MpiState& state, const detail::OperationRecord&, const detail::AllreduceCall& call) {
   if (is_canonical(call)) return mpi::canonical_allreduce(state, call);
   with_elements(call, call.count, call.count, [&](auto send, auto recv) {
-    if (call.in_place()) {
+    if (mpi::in_turns()) {
+      mpi::wait_in_turns(call.in_place() ? state.world.iallreduce_inplace(recv, call.op)
+                                         : state.world.iallreduce(send, recv, call.op));
+    } else if (call.in_place()) {
       state.world.allreduce_inplace(recv, call.op);
     } else {
       state.world.allreduce(send, recv, call.op);

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "comm/backends/mpi/state.hpp"
+#include "comm/backends/mpi/turns.hpp"
 
 namespace cobre::comm::mpi {
 namespace {
@@ -60,7 +61,10 @@ void gather_segments(const detail::MpiState& state, const detail::AllgathervCall
     const std::span<const T> send(static_cast<const T*>(call.send), call.counts[rank] * scale);
     const std::span<T> recv(static_cast<T*>(call.recv), reach);
     const auto gather = [&](const auto& counts, const auto& displs) {
-      if (call.in_place) {
+      if (in_turns()) {
+        wait_in_turns(call.in_place ? state.world.iallgatherv_inplace(recv, counts, displs)
+                                    : state.world.iallgatherv(send, recv, counts, displs));
+      } else if (call.in_place) {
         state.world.allgatherv_inplace(recv, counts, displs);
       } else {
         state.world.allgatherv(send, recv, counts, displs);

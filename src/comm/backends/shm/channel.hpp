@@ -29,6 +29,7 @@
 #include "comm/core/chain.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/disagreement.hpp"
+#include "comm/core/fiber.hpp"
 #include "comm/core/waiting.hpp"
 
 namespace cobre::comm::shm {
@@ -175,10 +176,13 @@ class Channel {
   /// Spins, yields, sleeps until the word has reached `value`; it is written by `rank`. Throws where that cannot
   /// happen.
   void wait(const std::atomic<Word>& word, Word value, std::size_t rank) {
-    for (std::uint32_t turn = settings_.policy.spins; turn > 0; --turn) {
+    if (word.load(std::memory_order_acquire) >= value) return;
+    // Who has something else to do does not spin.
+    const std::uint32_t spins = core::footing() == core::Footing::Fiber ? 0 : settings_.policy.spins;
+    for (std::uint32_t turn = spins; turn > 0; --turn) {
+      core::pause();
       if (word.load(std::memory_order_acquire) >= value) [[likely]]
         return;
-      core::pause();
     }
     wait_patiently(word, value, rank);
   }

@@ -1,13 +1,13 @@
 // The slow side of waiting: handing the core round, sleeping, and looking after the others while there is nothing to
 // do.
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "comm/backends/shm/channel.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 #include "comm/core/warnings.hpp"
 
 namespace cobre::comm::shm {
@@ -45,7 +45,7 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
   const auto begin = Clock::now();
   do {
     for (int turn = 0; turn < 8; ++turn) {
-      (void)sched_yield();
+      core::give_way();
       if (ready()) return;
     }
   } while (Clock::now() - begin < settings_.policy.yielding &&
@@ -69,7 +69,16 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
       }
       next_warning *= 2;
     }
-    sleep_once(word, value, rank);
+    if (core::has_other_work()) {
+      // Comes back as often as that needs, and to the checks above as often as who sleeps.
+      const auto until = Clock::now() + between_checks;
+      do {
+        core::give_way();
+        if (core::footing() == core::Footing::Thread) std::this_thread::sleep_for(50us);
+      } while (!ready() && Clock::now() < until);
+    } else {
+      sleep_once(word, value, rank);
+    }
     if (ready()) return;
   }
 }

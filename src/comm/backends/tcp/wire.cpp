@@ -2,7 +2,6 @@
 
 #include <linux/sockios.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
@@ -14,6 +13,7 @@
 
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -183,8 +183,9 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
       patient_until = Clock::time_point::max();
       continue;
     }
+    const bool has_other_work = core::has_other_work();
+    if (policy_.spins <= 1 || has_other_work) core::give_way();
     // Looking at the clock costs as much as looking at the socket: not every time.
-    if (policy_.spins <= 1) (void)sched_yield();
     if (turn % 16 != 0) continue;
     const auto now = Clock::now();
     if (patient_until == Clock::time_point::max()) patient_until = now + policy_.yielding;
@@ -193,7 +194,8 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
     std::array<pollfd, 3> entries{{{sentinel_.bell(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}}};
     if (in != nullptr && !in->done()) entries[1].fd = in->fd();
     if (out != nullptr && !out->done()) entries[2].fd = out->fd();
-    (void)poll(entries.data(), entries.size(), -1);
+    const int longest = !has_other_work ? -1 : core::footing() == core::Footing::Fiber ? 0 : 1;
+    (void)poll(entries.data(), entries.size(), longest);
     // What has arrived counts, whatever became of its sender since.
     if (entries[0].revents != 0 && entries[1].revents == 0 && entries[2].revents == 0) sentinel_.conclude(where_);
   }
@@ -290,8 +292,10 @@ void Wire::drain(Clock::time_point deadline) noexcept {
 // sentinels find out why not.
 void Wire::open_in_operation(std::size_t peer) {
   while (peer > rank_) {
-    if (take(peer, Clock::now() + 1s)) return;
+    const bool has_other_work = core::has_other_work();
+    if (take(peer, Clock::now() + (has_other_work ? 0s : 1s))) return;
     if (sentinel_.finished()) sentinel_.conclude(where_);
+    if (has_other_work) core::give_way();
   }
   if (const auto problem = open(peer, Clock::now() + host_timeout_)) {
     if (sentinel_.await_verdict(grace)) sentinel_.conclude(where_);

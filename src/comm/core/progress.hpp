@@ -1,0 +1,65 @@
+// Operations under way that go on when the thread that started them comes by: in test() and wait(), and wherever it
+// waits for something else.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "comm/core/fiber.hpp"
+
+namespace cobre::comm::core {
+
+/// An operation on a fiber of its own.
+class Task {
+ public:
+  Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+ protected:
+  ~Task() = default;
+
+ private:
+  friend class Progress;
+  virtual void run() noexcept = 0;
+  /// It is over; called by whoever brought it to its end, off the fiber.
+  virtual void finish() noexcept = 0;
+
+  Fiber fiber_;
+};
+
+/// What one thread has under way. Any thread may bring it forward: one at a time, under the lock.
+class Progress {
+ public:
+  [[nodiscard]] static const std::shared_ptr<Progress>& of_this_thread();
+
+  /// As far as it goes without waiting.
+  void start(Task& task);
+  /// All, as far as they go without waiting. Does nothing where another thread is at it.
+  void advance();
+  /// The same for a caller that waits for `task` and has nothing else to do: where that is the only one, and of this
+  /// thread, it is brought to its end as a blocking operation would.
+  void advance_and_wait_for(Task& task);
+
+  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+
+ private:
+  void settle();
+
+  std::mutex mutex_;
+  std::thread::id home_ = std::this_thread::get_id();
+  std::vector<Task*> tasks_;
+  std::atomic<std::size_t> count_{0};  // of the tasks, for who asks without the lock: its own thread adds to it
+};
+
+/// Whether who waits here must come back soon, because something else needs this thread to go on.
+[[nodiscard]] bool has_other_work() noexcept;
+
+/// Where something is waited for, in place of an idle turn: lets what is under way go on, or another process run.
+void give_way();
+
+}  // namespace cobre::comm::core
