@@ -39,3 +39,13 @@ function(cobre_add_library target)
   set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} DEFINE_SYMBOL "")
 endfunction()
+
+# cobre_precompile_headers(<target> [<header>…]): these, and what most sources include, are parsed once. Each source names what
+# it uses all the same: the linter reads it without this.
+function(cobre_precompile_headers target)
+  if(PROJECT_IS_TOP_LEVEL)
+    target_precompile_headers(${target} PRIVATE ${ARGN}
+      <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <memory> <mutex> <optional> <span> <string>
+      <thread> <vector>)
+  endif()
+endfunction()

@@ -3,23 +3,41 @@
 #   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …])            a GoogleTest program, one CTest entry a test
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
-# CONTRIBUTING.md says what the labels mean. A configuration that is about one kind of test builds no other: the programs
-# of the others are targets, but nobody asks for them.
+# CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
+# the others are targets, but nobody asks for them.
 
 set(COBRE_COMM_TEST_LABELS "" CACHE STRING "Build only the tests that carry one of these labels; empty for all")
+set(COBRE_COMM_TEST_WITHOUT "" CACHE STRING "Build none of the tests that carry one of these labels")
+set(COBRE_COMM_TEST_RANKS "1;2;3;4;5;8" CACHE STRING "The rank counts of the conformance suite")
 
+# cobre_test_is_wanted(<out> <labels of the test>…)
 function(cobre_test_is_wanted out)
   set(wanted TRUE)
   if(COBRE_COMM_TEST_LABELS)
-    set(common ${ARGN})
-    list(TRANSFORM COBRE_COMM_TEST_LABELS REPLACE "(.+)" "^\\1$" OUTPUT_VARIABLE patterns)
-    list(JOIN patterns "|" pattern)
-    list(FILTER common INCLUDE REGEX "${pattern}")
-    if(NOT common)
+    set(wanted FALSE)
+  endif()
+  foreach(label IN LISTS ARGN)
+    if(label IN_LIST COBRE_COMM_TEST_LABELS)
+      set(wanted TRUE)
+    endif()
+  endforeach()
+  foreach(label IN LISTS ARGN)
+    if(label IN_LIST COBRE_COMM_TEST_WITHOUT)
       set(wanted FALSE)
     endif()
-  endif()
+  endforeach()
   set(${out} ${wanted} PARENT_SCOPE)
+endfunction()
+
+# A program that is built only where a test that runs it is wanted:
+#
+#   cobre_leave_to_tests(<target>…)       from here on nobody asks for it …
+#   cobre_build_for_tests(<target>…)      … until a test does
+function(cobre_leave_to_tests)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+endfunction()
+function(cobre_build_for_tests)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL OFF)
 endfunction()
 
 include(GoogleTest)
@@ -53,11 +71,11 @@ endfunction()
 function(cobre_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
+  cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
   if(wanted)
+    cobre_build_for_tests(${name})
     gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
-  else()
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 
@@ -67,7 +85,7 @@ function(cobre_run_under_mpi test)
   if(NOT wanted)
     return()
   endif()
-  set_target_properties(${test} PROPERTIES EXCLUDE_FROM_ALL OFF)  # also where its other tests are not wanted
+  cobre_build_for_tests(${test})
   if(NOT arg_NAME)
     set(arg_NAME ${test})
   endif()
@@ -89,6 +107,6 @@ endfunction()
 function(cobre_add_mpi_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
-  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  cobre_leave_to_tests(${name})
   cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
 endfunction()

@@ -124,7 +124,7 @@ void allgatherv_cases(Suite<C>& suite) {
     const auto check = [&]<class T>() {
       check_allgatherv<T>(comm, counts, layout(counts, ascending(comm.size()), 1), 0, 40);
     };
-    for_each_reducible(check);
+    for_each_reducible_over<C>(check);
     for_each_type<Seven, Particle>(check);
   });
 

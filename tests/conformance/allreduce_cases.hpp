@@ -55,7 +55,7 @@ void allreduce_cases(Suite<C>& suite) {
   });
 
   group.add("GivesTheCanonicalBitsForEveryOperationAndType", [](const C& comm) {
-    for_each_reducible([&]<class T>() {
+    for_each_reducible_over<C>([&]<class T>() {
       for (const ReduceOp op : all_ops) {
         if (is_defined(op, cobre::comm::element_type_v<T>)) check_allreduce<T>(comm, op, 17, 100);
       }

@@ -41,7 +41,7 @@ void broadcast_cases(Suite<C>& suite) {
       comm.broadcast(buffer, 0);
       EXPECT_TRUE(all_same(buffer, contribution<T>(0, 5)));
     };
-    for_each_reducible(check);
+    for_each_reducible_over<C>(check);
     for_each_type<Seven, Particle>(check);
     std::array<bool, 3> flags{comm.rank() == 0, false, comm.rank() == 0};
     comm.broadcast(flags, 0);

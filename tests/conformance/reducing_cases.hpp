@@ -81,7 +81,7 @@ void reducing_cases(Suite<C>& suite) {
   group.add("GiveTheCanonicalBitsForEveryOperationAndType", [](const C& comm) {
     // One of the four for each pair, in turns: what they share with allreduce is tested with it.
     std::size_t turn = 0;
-    for_each_reducible([&]<class T>() {
+    for_each_reducible_over<C>([&]<class T>() {
       for (const ReduceOp op : all_ops) {
         if (!is_defined(op, cobre::comm::element_type_v<T>)) continue;
         check_reduction<T>(comm, every_reducing[turn++ % every_reducing.size()], op, 5, comm.size() - 1, 100);

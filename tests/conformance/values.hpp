@@ -223,6 +223,23 @@ void for_each_reducible(F&& f) {
                 ValueIndex<double>, ValueIndex<long double>>(std::forward<F>(f));
 }
 
+/// The same with one element type of each kind.
+template <class F>
+void for_each_kind(F&& f) {
+  for_each_type<char, int, double, std::byte, Colour, std::complex<float>, ValueIndex<double>>(std::forward<F>(f));
+}
+
+/// A type comes to a backend as a tag and a size. So all of them are tried behind the type that holds any backend; with
+/// a backend's own type C, one of each kind shows that they get there.
+template <class C, class F>
+void for_each_reducible_over(F&& f) {
+  if constexpr (std::is_same_v<C, cobre::comm::CommBackend>) {
+    for_each_reducible(std::forward<F>(f));
+  } else {
+    for_each_kind(std::forward<F>(f));
+  }
+}
+
 inline constexpr ReduceOp all_ops[] = {ReduceOp::Sum,        ReduceOp::Prod,       ReduceOp::Min,
                                        ReduceOp::Max,        ReduceOp::BitwiseAnd, ReduceOp::BitwiseOr,
                                        ReduceOp::BitwiseXor, ReduceOp::LogicalAnd, ReduceOp::LogicalOr,

@@ -67,6 +67,8 @@ void Reception::accept_from(const core::Descriptor& listener) {
       continue;
     }
     core::close_in_children(connection.get());
+    // What follows is many small frames, and one that waited for the last to be acknowledged would wait 40 ms.
+    hurry(connection.get());
     if (visitors_.size() >= places_) visitors_.pop_front();
     visitors_.emplace_back(std::move(connection), key_, Clock::now() + patience);
   }

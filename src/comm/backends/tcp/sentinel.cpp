@@ -239,7 +239,6 @@ void Sentinel::welcome(Guest guest) {
   // For operations the higher rank comes to the lower one; for messages the sender comes to the receiver.
   const bool expected = challenge.purpose == Purpose::Mail ? peer != settings_.rank : peer > settings_.rank;
   if (challenge.to != settings_.rank || !expected || peer >= settings_.size) return;
-  hurry(guest.socket.get());
   if (challenge.purpose == Purpose::Control) watch_over(guest.socket.get(), settings_.host_timeout);
   std::size_t sent = 0;
   const std::lock_guard lock(mutex_);
