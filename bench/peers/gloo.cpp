@@ -1,5 +1,5 @@
-// Gloo's side of the comparison, over its TCP transport on this machine: `bench_tcp_peer_gloo <ranks> <effort>
-// [operation [bytes]]`.
+// Gloo's side of the comparison, over its TCP transport on this machine: `peer <ranks> <batch> <total>
+// <operation> <sizes>`.
 
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "measure.hpp"
+#include "collectives.hpp"
 #include "processes.hpp"
 
 namespace {
@@ -22,7 +22,6 @@ struct Ranks {
   std::shared_ptr<gloo::Context> context;
   int rank = context->rank;
   int size = context->size;
-  std::vector<std::size_t> counts = std::vector<std::size_t>(static_cast<std::size_t>(size));
 
   explicit Ranks(std::shared_ptr<gloo::Context> connected) : context(std::move(connected)) {}
 
@@ -30,42 +29,40 @@ struct Ranks {
     gloo::BarrierOptions options(context);
     gloo::barrier(options);
   }
-  void allreduce(const double* send, double* recv, std::size_t n) const {
-    reduce(send, recv, n,
-           [](void* into, const void* a, const void* b, std::size_t count) { gloo::sum<double>(into, a, b, count); });
+  void allreduce(std::span<const double> send, std::span<double> recv) const {
+    reduce(send, recv,
+           [](void* into, const void* a, const void* b, std::size_t n) { gloo::sum<double>(into, a, b, n); });
   }
-  void broadcast(double* buffer, std::size_t n) const {
+  void broadcast(std::span<double> buffer) const {
     gloo::BroadcastOptions options(context);
-    options.setOutput(buffer, n);
+    options.setOutput(buffer.data(), buffer.size());
     options.setRoot(0);
     gloo::broadcast(options);
   }
-  void allgatherv(const double* send, double* recv, std::size_t each) {
-    std::fill(counts.begin(), counts.end(), each);
+  void allgatherv(std::span<const double> send, std::span<double> recv, const bench::Parts& parts) const {
     gloo::AllgathervOptions options(context);
-    options.setInput(const_cast<double*>(send), each);
-    options.setOutput(recv, counts);
+    options.setInput(const_cast<double*>(send.data()), send.size());
+    options.setOutput(recv.data(), parts.counts);
     gloo::allgatherv(options);
   }
-  double maximum(double value) const {
-    double result = 0;
-    reduce(&value, &result, 1,
-           [](void* into, const void* a, const void* b, std::size_t count) { gloo::max<double>(into, a, b, count); });
-    return result;
+  void slowest(std::span<double> times) const {
+    const std::vector<double> own(times.begin(), times.end());
+    reduce(own, times,
+           [](void* into, const void* a, const void* b, std::size_t n) { gloo::max<double>(into, a, b, n); });
   }
 
  private:
   template <class Function>
-  void reduce(const double* send, double* recv, std::size_t n, Function function) const {
+  void reduce(std::span<const double> send, std::span<double> recv, Function function) const {
     gloo::AllreduceOptions options(context);
-    options.setInput(const_cast<double*>(send), n);
-    options.setOutput(recv, n);
+    options.setInput(const_cast<double*>(send.data()), send.size());
+    options.setOutput(recv.data(), recv.size());
     options.setReduceFunction(function);
     gloo::allreduce(options);
   }
 };
 
-int run_rank(int rank, int size, const std::string& meeting_place, int argc, char** argv) {
+int run_rank(int rank, int size, const std::string& meeting_place, const bench::Task& task) {
   bench::pin(rank, size);
   gloo::transport::tcp::attr attributes;
   attributes.iface = "lo";
@@ -74,17 +71,20 @@ int run_rank(int rank, int size, const std::string& meeting_place, int argc, cha
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
   context->connectFullMesh(store, device);
   Ranks ranks(context);
-  return bench::compare(ranks, argc, argv);
+  bench::compete(ranks, task);
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::size_t size = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 2;
+  const auto words = std::span(argv, static_cast<std::size_t>(argc));
+  const std::size_t size = argc > 1 ? std::stoul(words[1]) : 0;
+  const bench::Task task = bench::read_task(words.subspan(2));
   std::string meeting_place = (std::filesystem::temp_directory_path() / "bench-gloo-XXXXXX").string();
   if (mkdtemp(meeting_place.data()) == nullptr) return 1;
   const int worst = bench::run_ranks(size, [&](std::size_t rank) {
-    return run_rank(static_cast<int>(rank), static_cast<int>(size), meeting_place, argc - 1, argv + 1);
+    return run_rank(static_cast<int>(rank), static_cast<int>(size), meeting_place, task);
   });
   std::filesystem::remove_all(meeting_place);
   return worst;

@@ -1,0 +1,43 @@
+// An MPI library's side of the comparison: `peer <single|multiple> <batch> <total> <operation> <sizes>`.
+
+#include <mpi.h>
+
+#include <string_view>
+
+#include "collectives.hpp"
+
+namespace {
+
+struct Ranks {
+  int rank = 0;
+  int size = 1;
+
+  static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+  static void allreduce(std::span<const double> send, std::span<double> recv) {
+    MPI_Allreduce(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  static void broadcast(std::span<double> buffer) {
+    MPI_Bcast(buffer.data(), static_cast<int>(buffer.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  static void allgatherv(std::span<const double> send, std::span<double> recv, const bench::Parts& parts) {
+    MPI_Allgatherv(send.data(), static_cast<int>(send.size()), MPI_DOUBLE, recv.data(), parts.int_counts.data(),
+                   parts.int_displs.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  }
+  static void slowest(std::span<double> times) {
+    MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool single = argc > 1 && std::string_view(argv[1]) == "single";
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+  Ranks ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
+  bench::pin(ranks.rank, ranks.size);
+  bench::compete(ranks, bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2)));
+  MPI_Finalize();
+}
