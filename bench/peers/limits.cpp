@@ -4,8 +4,8 @@
 //   flag_exchange 0      two cores tell each other something
 //   line_handover 0      one core hands a cache line to another, one line after the other
 //   memcpy, add, readv   one core copies, adds two arrays, copies out of another process
-//   loopback             so many bytes through TCP to another process, half of the way there and back
-//   loopback_stream      the same without an answer, one message after the other
+//   loopback 8           a few bytes through TCP to another process, half of the way there and back
+//   loopback_stream      messages through TCP, one after the other without an answer
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -220,15 +220,15 @@ void receive_all(int socket, std::vector<char>& data) {
   }
 }
 
-void loopback(std::size_t bytes) {
+constexpr int repeats = 5;
+
+double there_and_back(std::size_t bytes) {
   const auto ends = connection();
   std::vector<char> data(bytes);
-  std::vector<char> answer(1);
-  constexpr int repeats = 5;
-  const int calls = std::min(calls_for(bytes), 500);
-  const double there_and_back = together(
+  constexpr int calls = 500;
+  const double time = together(
       [&](pid_t) {
-        return best_of(repeats, calls, [&] {
+        return best_of(repeats * calls, 1, [&] {
           send_all(ends[0], data);
           receive_all(ends[0], data);
         });
@@ -239,15 +239,21 @@ void loopback(std::size_t bytes) {
           send_all(ends[1], data);
         }
       });
-  bench::report("loopback", bytes, {there_and_back / 2});
-  const double one_way = together(
+  for (const int end : ends) (void)close(end);
+  return time;
+}
+
+double one_after_the_other(std::size_t bytes) {
+  const auto ends = connection();
+  std::vector<char> data(bytes);
+  std::vector<char> answer(1);
+  const int calls = std::clamp(static_cast<int>((std::size_t{16} << 20) / bytes), 2, 2000);
+  const double time = together(
       [&](pid_t) {
-        return best_of(repeats, 1,
-                       [&] {
-                         for (int i = 0; i < calls; ++i) send_all(ends[0], data);
-                         receive_all(ends[0], answer);
-                       }) /
-               calls;
+        return best_of(repeats, 1, [&] {
+          for (int i = 0; i < calls; ++i) send_all(ends[0], data);
+          receive_all(ends[0], answer);
+        });
       },
       [&] {
         for (int i = 0; i < repeats + 1; ++i) {
@@ -255,8 +261,8 @@ void loopback(std::size_t bytes) {
           send_all(ends[1], answer);
         }
       });
-  bench::report("loopback_stream", bytes, {one_way});
   for (const int end : ends) (void)close(end);
+  return time / calls;
 }
 
 }  // namespace
@@ -264,10 +270,11 @@ void loopback(std::size_t bytes) {
 int main(int argc, char** argv) {
   bench::report("flag_exchange", 0, {flag_exchange()});
   bench::report("line_handover", 0, {line_handover()});
+  bench::report("loopback", 8, {there_and_back(8) / 2});
   std::istringstream sizes(argc > 1 ? argv[1] : "");
   for (std::string size; std::getline(sizes, size, ',');) {
     const std::size_t bytes = std::max<std::size_t>(std::stoul(size), sizeof(double));
     memory(bytes);
-    loopback(bytes);
+    bench::report("loopback_stream", bytes, {one_after_the_other(bytes)});
   }
 }

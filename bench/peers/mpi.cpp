@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "collectives.hpp"
+#include "sddp.hpp"
+#include "sddp_plain.hpp"
 
 namespace {
 
@@ -38,6 +40,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
   bench::pin(ranks.rank, ranks.size);
-  bench::compete(ranks, bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2)));
+  const bench::Task task = bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+  if (task.operation == "sddp") {
+    bench::compete_in_pattern(ranks, task,
+                              [](solver::Workspace& workspace) { solver::train_plain(MPI_COMM_WORLD, workspace); });
+  } else {
+    bench::compete(ranks, task);
+  }
   MPI_Finalize();
 }

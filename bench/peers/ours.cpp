@@ -1,5 +1,6 @@
 // This library's side of the comparison, on whichever backend it was started: `ours <single|multiple> <batch> <total>
-// <operation> <sizes>`. The first is for MPI. The operation `regions` is allreduce with buffers in shared regions. The
+// <operation> <sizes>`. The first is for MPI. The operation `regions` is allreduce with buffers in shared regions,
+// `persistent-allreduce` and its like set plans beside plain calls, `sddp` is an iteration of the solver. The
 // launcher binds the ranks: the shm backend looks at its cores when it starts.
 
 #include <cobre/comm.hpp>
@@ -8,6 +9,9 @@
 #include <string_view>
 
 #include "our_ranks.hpp"
+#include "plans.hpp"
+#include "sddp.hpp"
+#include "sddp_ours.hpp"
 
 namespace {
 
@@ -30,7 +34,14 @@ class Regions {
 template <class Comm>
 void contend(const Comm& comm, const bench::Task& task) {
   bench::OurRanks ranks(comm);
-  if (task.operation == "regions") {
+  constexpr std::string_view persistent = "persistent-";
+  if (task.operation.starts_with(persistent)) {
+    for (const std::size_t bytes : task.sizes) {
+      bench::Plans(comm, task.operation.substr(persistent.size()), bytes).run(task.pace);
+    }
+  } else if (task.operation == "sddp") {
+    bench::compete_in_pattern(ranks, task, [&](solver::Workspace& workspace) { solver::train(comm, workspace); });
+  } else if (task.operation == "regions") {
     bench::compete(ranks, task, [&] { return Regions(comm); });
   } else {
     bench::compete(ranks, task);

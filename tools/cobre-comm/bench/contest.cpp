@@ -38,7 +38,7 @@ class Contest {
     for (const auto* const names : {&options.backends, &options.peers}) {
       for (const std::string& name : *names) {
         const Contestant& contestant = *find_contestant(name);
-        if (const auto reason = reason_for_absence(contestant, folder_)) {
+        if (const auto reason = reason_for_absence(contestant, folder_, options.pattern)) {
           run_.absences.push_back({name, *reason});
         } else {
           present_.push_back(&contestant);
@@ -88,7 +88,12 @@ class Contest {
     std::vector<Turn> all;
     for (const Contestant* const one : present_) {
       if (one->ours && (one->backend == "local" ? ranks != 1 : !asked)) continue;
-      for (const std::string& level : one->levels) all.push_back({ranks, operation, one, level});
+      if (ranks == 1 && !one->ours && one->over_sockets) continue;  // nobody to talk to
+      for (const std::string& level : one->levels) {
+        // The threads of a plan need what a program without plans can do without.
+        if (options_.persistent && level == "single") continue;
+        all.push_back({ranks, operation, one, level});
+      }
     }
     return all;
   }
@@ -103,6 +108,7 @@ class Contest {
     std::set<std::size_t> sizes;
     for (const std::size_t ranks : rank_counts()) {
       for (const std::string& operation : options_.operations) {
+        if (operation == options_.pattern) continue;
         for (const std::size_t bytes : sizes_for(options_, operation)) {
           for (const std::size_t one : Limits::sizes(bytes, ranks)) sizes.insert(one);
         }
@@ -127,8 +133,9 @@ class Contest {
 
   void run(Turn& turn, const std::string& name) {
     const bool crowded = turn.ranks > run_.cores;
-    Trial trial{start_command(*turn.contestant, turn.level, turn.ranks, !crowded, folder_),
-                turn.contestant->environment};
+    // The threads of a plan use the cores that are free, if there are any.
+    const bool bind = !crowded && !options_.persistent;
+    Trial trial{start_command(*turn.contestant, turn.level, turn.ranks, bind, folder_), turn.contestant->environment};
     // Ranks that share a core leave a barrier far apart: only a long batch makes that small.
     const double batch = (crowded ? 4000.0 : 1000.0) * options_.effort;
     trial.command.insert(trial.command.end(), {format("{}", batch), format("{}", 60'000.0 * options_.effort),
@@ -142,11 +149,19 @@ class Contest {
         {name, format("{} in {} with {} ranks", outcome.problem, turn.operation, turn.ranks), true});
   }
 
+  // A launcher may print something else.
+  [[nodiscard]] bool is_of(const Turn& turn, const std::string& reported) const {
+    if (!options_.persistent) return reported == turn.operation;
+    const std::string operation = turn.operation.substr(plan_prefix.size());
+    return reported == operation || reported == operation + std::string(plan_suffix) ||
+           reported == operation + std::string(setup_suffix);
+  }
+
   void read(const std::string& line, const Turn& turn) {
     std::istringstream words(line);
     std::string operation;
     std::size_t bytes = 0;
-    if (!(words >> operation >> bytes) || operation != turn.operation) return;
+    if (!(words >> operation >> bytes) || !is_of(turn, operation)) return;
     std::vector<double> times;
     for (double time = 0; words >> time;) times.push_back(time);
     if (times.empty()) return;

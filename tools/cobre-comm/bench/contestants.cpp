@@ -85,7 +85,12 @@ std::string program_folder() {
                           comm::core::joined(looked, " nor in ")));
 }
 
-std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder) {
+std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder,
+                                              const std::string& pattern) {
+  const bool plain_mpi = contestant.program == "openmpi" || contestant.program == "mpich";
+  if (!pattern.empty() && !contestant.ours && !plain_mpi) {
+    return format("not measured: the pattern {} is written for ours and for plain MPI", pattern);
+  }
   const auto program = program_in(folder, contestant.program);
   if (!files::exists(program)) {
     return format("not installed: {} was not built, its Debian package is {}", program.filename().string(),

@@ -28,8 +28,9 @@ struct Contestant {
 /// that says where it looked.
 [[nodiscard]] std::string program_folder();
 
-/// Why it cannot be measured here; nothing where it can.
-[[nodiscard]] std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder);
+/// Why it cannot be measured here, in the pattern where there is one; nothing where it can.
+[[nodiscard]] std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder,
+                                                            const std::string& pattern);
 
 /// The command line that starts so many ranks of it. What to measure follows.
 [[nodiscard]] std::vector<std::string> start_command(const Contestant& contestant, const std::string& level,

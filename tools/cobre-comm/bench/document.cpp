@@ -46,6 +46,7 @@ Document record(const Record& record) {
                  {"min_us", summary.min},
                  {"limit_us", known(record.limit)},
                  {"noise", known(summary.noise)},
+                 {"setup_us", known(record.setup)},
                  {"kind", record.contestant->ours ? "ours" : "peer"},
                  {"thread_level", record.level.empty() ? Document() : Document(record.level)},
                  {"ratio", known(record.ratio)},
@@ -93,6 +94,21 @@ Document as_document(const Document& machine, const Options& options, const Run&
           {"absent", absent},
           {"limits", limits},
           {"records", entries}};
+}
+
+std::string as_text(const Document& document) {
+  std::string text = "{";
+  for (const auto& [name, value] : document.items()) {
+    text += comm::core::format("{}\n\"{}\": ", text.size() > 1 ? "," : "", name);
+    if (!value.is_array() || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    text += "[";
+    for (const auto& entry : value) text += comm::core::format("{}\n {}", text.back() == '[' ? "" : ",", entry.dump());
+    text += "\n]";
+  }
+  return text + "\n}\n";
 }
 
 void write_file(const std::string& name, const std::string& text) {

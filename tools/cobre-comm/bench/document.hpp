@@ -18,6 +18,9 @@ using Document = nlohmann::ordered_json;
 [[nodiscard]] Document as_document(const Document& machine, const Options& options, const Run& run,
                                    const std::vector<Record>& records);
 
+/// A line for each record: what changed between two runs is seen.
+[[nodiscard]] std::string as_text(const Document& document);
+
 /// Throws std::system_error where it cannot.
 void write_file(const std::string& name, const std::string& text);
 

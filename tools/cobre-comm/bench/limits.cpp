@@ -35,8 +35,10 @@ std::vector<std::size_t> Limits::sizes(std::size_t bytes, std::size_t ranks) {
   return {bytes, foreign(bytes, ranks), 2 * foreign(bytes, ranks), share(bytes, ranks)};
 }
 
-std::optional<double> Limits::of(const std::string& operation, std::size_t bytes, std::size_t ranks, std::size_t cores,
+std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std::size_t ranks, std::size_t cores,
                                  bool over_sockets) const {
+  if (name == "sddp") return std::nullopt;
+  const std::string operation = name.substr(0, name.find('_'));       // a plan does the same
   const auto steps = static_cast<double>(std::bit_width(ranks - 1));  // of a tree
   const auto most = [](std::optional<double> a, std::optional<double> b) {
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
@@ -51,7 +53,7 @@ std::optional<double> Limits::of(const std::string& operation, std::size_t bytes
     // A root may run ahead of its readers, so nothing makes it wait for an answer.
     if (operation == "broadcast") return time("loopback_stream", bytes);
     const std::size_t received = foreign(bytes, ranks) * (operation == "allgatherv" ? 1 : 2);
-    return most(times(steps, time("loopback", 8)), time("loopback", received));
+    return most(times(steps, time("loopback", 8)), time("loopback_stream", received));
   }
   const auto flags = times(steps, time("flag_exchange", 0));
   if (operation == "barrier") return flags;

@@ -17,8 +17,9 @@ class Limits {
   /// Reads what the program printed.
   explicit Limits(const std::string& lines);
 
-  /// No algorithm is faster, where `cores` of them do the work. Nothing where it was not measured.
-  [[nodiscard]] std::optional<double> of(const std::string& operation, std::size_t bytes, std::size_t ranks,
+  /// No algorithm is faster, where `cores` of them do the work. Nothing where it was not
+  /// measured.
+  [[nodiscard]] std::optional<double> of(const std::string& name, std::size_t bytes, std::size_t ranks,
                                          std::size_t cores, bool over_sockets) const;
 
   /// The sizes that `of` will ask for.

@@ -95,11 +95,34 @@ void require_compiled_in(const Words& backends) {
   }
 }
 
+void read_operations(const Wishes& wishes, Options& options) {
+  if (!options.pattern.empty()) {
+    if (options.pattern != "sddp") {
+      throw UsageError(format("--pattern: there is no pattern {}; there is sddp", comm::core::quoted(options.pattern)));
+    }
+    if (options.persistent || !wishes.operations.empty() || !wishes.sizes.empty()) {
+      throw UsageError("--pattern has operations and sizes of its own: leave out --ops, --sizes and --persistent");
+    }
+    options.operations = {options.pattern};
+    return;
+  }
+  options.operations = wishes.operations.empty() ? Words(operations.begin(), operations.end() - 1)
+                                                 : chosen(wishes.operations, "--ops", "operation", operations);
+  if (!options.persistent) return;
+  const Words with_plans{"broadcast", "allreduce", "allgatherv"};
+  if (wishes.operations.empty()) options.operations = with_plans;
+  for (std::string& operation : options.operations) {
+    if (std::ranges::find(with_plans, operation) == with_plans.end()) {
+      throw UsageError(format("--persistent: {} has no plan; {} have", operation, joined(with_plans, ", ")));
+    }
+    operation = std::string(plan_prefix) + operation;
+  }
+}
+
 }  // namespace
 
 void read_wishes(const Wishes& wishes, Options& options) {
-  options.operations = wishes.operations.empty() ? Words(operations.begin(), operations.end() - 1)
-                                                 : chosen(wishes.operations, "--ops", "operation", operations);
+  read_operations(wishes, options);
   for (const std::string& word : parts_of(wishes.sizes)) options.sizes.push_back(bytes(word));
   options.sizes = sorted(options.sizes);
   for (const std::string& word : parts_of(wishes.ranks)) options.ranks.push_back(rank_count(word));
@@ -108,16 +131,17 @@ void read_wishes(const Wishes& wishes, Options& options) {
   options.backends = wishes.backends.empty() ? backends_of_this_build()
                                              : chosen(wishes.backends, "--backends", "backend", contestants(true));
   require_compiled_in(options.backends);
-  options.peers = wishes.peers == "none" ? Words()
-                  : wishes.peers.empty() ? contestants(false)
+  options.peers = options.persistent || wishes.peers == "none" ? Words()
+                  : wishes.peers.empty()                       ? contestants(false)
                                          : chosen(wishes.peers, "--peers", "peer", contestants(false));
 }
 
 std::vector<std::size_t> sizes_for(const Options& options, const std::string& operation) {
   if (operation == "barrier") return {0};
+  if (operation == "sddp") return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
   if (!options.sizes.empty()) return options.sizes;
   // A state of the solver, or one number, and up to what no cache holds.
-  return {operation == "allgatherv" ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
+  return {operation.ends_with("allgatherv") ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
 }
 
 }  // namespace cobre::command::bench

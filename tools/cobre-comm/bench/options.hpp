@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cobre::command::bench {
@@ -13,6 +14,9 @@ struct Options {
   std::vector<std::size_t> ranks;
   std::vector<std::string> backends;
   std::vector<std::string> peers;
+  bool persistent = false;  // plans beside plain calls
+  std::string pattern;      // the exchanges of a program, instead of single operations
+  double scale = 1;         // of the pattern
   std::size_t rounds = 5;
   double effort = 1;
   std::string json;  // files to write, where they have names
@@ -29,7 +33,12 @@ struct Wishes {
 /// Reads the lists. Throws UsageError that names the word that is wrong, and what there is instead.
 void read_wishes(const Wishes& wishes, Options& options);
 
-/// The bytes that an operation is measured with: a barrier has none.
+/// How an operation is called where plans are measured: what the programs know, and what they report.
+inline constexpr std::string_view plan_prefix = "persistent-";
+inline constexpr std::string_view plan_suffix = "_init";
+inline constexpr std::string_view setup_suffix = "_setup";
+
+/// The bytes that an operation is measured with: a barrier has none. Of a pattern, thousandths of its full size.
 [[nodiscard]] std::vector<std::size_t> sizes_for(const Options& options, const std::string& operation);
 
 }  // namespace cobre::command::bench

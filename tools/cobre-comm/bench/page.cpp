@@ -1,10 +1,10 @@
 #include "page.hpp"
 
+#include <page_parts.hpp>
+
 #include <array>
 #include <string_view>
 #include <utility>
-
-#include "page_parts.hpp"
 
 namespace cobre::command::bench {
 namespace {

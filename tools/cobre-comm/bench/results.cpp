@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "options.hpp"
+#include "run/mpi.hpp"
+
 namespace cobre::command::bench {
 namespace {
 
@@ -11,16 +14,48 @@ bool comparable(const Record& own, const Record& peer) {
   return !peer.contestant->ours && (peer.contestant->over_sockets || !own.contestant->over_sockets);
 }
 
+// The mpi backend is a layer over one library: it can be as fast as that one, and another library is no measure of it.
+bool same_library(const Record& own, const Record& peer) {
+  const auto& library = own_family() == MpiFamily::Mpich ? std::vector<std::string>{"mpich"}
+                                                         : std::vector<std::string>{"openmpi", "boost-mpi"};
+  return own.contestant->backend != "mpi" || std::ranges::find(library, peer.contestant->name) != library.end();
+}
+
+template <class Allowed>
+void find_best_peer(Record& own, std::span<const Record> others, const Allowed& allowed) {
+  for (const Record& other : others) {
+    const double ratio = other.summary.median / own.summary.median;
+    if (!allowed(other) || (own.ratio && *own.ratio <= ratio)) continue;
+    own.ratio = ratio;
+    own.best_peer = other.contestant->name;
+    own.peer_noise = other.summary.noise;
+  }
+}
+
 void rate(Record& own, std::span<const Record> at_this_point, bool crowded, const Bars& bars) {
   std::map<std::string, double> ratios;
   for (const Record& other : at_this_point) {
-    const double ratio = other.summary.median / own.summary.median;
-    ratios[other.contestant->name] = ratio;
-    if (!comparable(own, other) || (own.ratio && *own.ratio <= ratio)) continue;
-    own.ratio = ratio;
-    own.best_peer = other.contestant->name;
+    ratios[other.contestant->name] = other.summary.median / own.summary.median;
   }
+  find_best_peer(own, at_this_point, [&](const Record& r) { return comparable(own, r) && same_library(own, r); });
+  if (!own.ratio) find_best_peer(own, at_this_point, [&](const Record& r) { return comparable(own, r); });
   own.verdict = bars.judge({own.contestant->name, own.operation, own.bytes, crowded}, ratios);
+}
+
+// What making a plan took belongs to the plan.
+std::vector<Record> with_setup_inside(std::vector<Record> records) {
+  for (const Record& setup : records) {
+    if (!setup.operation.ends_with(setup_suffix)) continue;
+    const std::string operation = setup.operation.substr(0, setup.operation.size() - setup_suffix.size());
+    for (Record& plan : records) {
+      if (plan.operation == operation + std::string(plan_suffix) && plan.bytes == setup.bytes &&
+          plan.ranks == setup.ranks && plan.contestant == setup.contestant) {
+        plan.setup = setup.summary.median;
+      }
+    }
+  }
+  std::erase_if(records, [](const Record& record) { return record.operation.ends_with(setup_suffix); });
+  return records;
 }
 
 }  // namespace
@@ -51,6 +86,8 @@ std::vector<Record> Results::records(const Limits& limits, std::size_t cores, co
                     {},
                     {},
                     {},
+                    {},
+                    {},
                     {}};
       record.limit = limits.of(record.operation, record.bytes, record.ranks, cores, sampled.contestant->over_sockets);
       const auto same = std::find_if(records.begin() + static_cast<std::ptrdiff_t>(begin), records.end(),
@@ -69,7 +106,7 @@ std::vector<Record> Results::records(const Limits& limits, std::size_t cores, co
       if (record.contestant->ours) rate(record, here, record.ranks > cores, bars);
     }
   }
-  return records;
+  return with_setup_inside(std::move(records));
 }
 
 }  // namespace cobre::command::bench

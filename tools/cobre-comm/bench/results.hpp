@@ -22,8 +22,10 @@ struct Record {
   std::string level;  // of the thread levels that were tried, the faster
   Summary summary;
   std::optional<double> limit;
+  std::optional<double> setup;  // of a plan: microseconds of making it
   // Of ours only.
   std::string best_peer;
+  std::optional<double> peer_noise;
   std::optional<double> ratio;  // to that peer: above 1 we are faster
   std::optional<Verdict> verdict;
 };

@@ -9,11 +9,6 @@ namespace {
 
 using comm::core::format;
 
-// As many digits as mean something.
-std::string microseconds(double time) {
-  return time < 10 ? format("{:.3f}", time) : time < 1000 ? format("{:.1f}", time) : format("{:.0f}", time);
-}
-
 std::string percent(std::optional<double> share) {
   return share ? format("{:.0f}%", 100 * *share) : "-";
 }
@@ -48,9 +43,22 @@ std::string head(std::size_t ranks, std::size_t cores) {
 
 }  // namespace
 
+std::string microseconds(double time) {
+  return time < 10 ? format("{:.3f}", time) : time < 1000 ? format("{:.1f}", time) : format("{:.0f}", time);
+}
+
+std::string notes(const Run& run) {
+  std::string text;
+  for (const Absence& absence : run.absences) text += format("{}: {}\n", absence.name, absence.reason);
+  if (run.interrupted) text += "interrupted: this is what was measured until then\n";
+  return text;
+}
+
 bool loses(const Record& record) {
   if (record.verdict) return record.verdict->ratio < record.verdict->bar;
-  return record.ratio && *record.ratio * (1 + record.summary.noise.value_or(0)) < 1;
+  constexpr double least = 0.02;  // rounds may agree by chance
+  const double noise = record.summary.noise.value_or(0) + record.peer_noise.value_or(0);
+  return record.ratio && *record.ratio < 1 - std::max(noise, least);
 }
 
 std::string as_table(const Run& run, const std::vector<Record>& records) {
@@ -66,9 +74,7 @@ std::string as_table(const Run& run, const std::vector<Record>& records) {
   if (rated > 0) {
     text += format("\n{} of {} cells of ours are marked\n", std::ranges::count_if(records, loses), rated);
   }
-  for (const Absence& absence : run.absences) text += format("{}: {}\n", absence.name, absence.reason);
-  if (run.interrupted) text += "interrupted: this is what was measured until then\n";
-  return text;
+  return text + notes(run);
 }
 
 }  // namespace cobre::command::bench

@@ -55,9 +55,9 @@
   }
 
   function table(records) {
-    const heads = ["bytes", "who", "median", "p99", "min", "noise", "of the limit", "ratio", "to", ""];
+    const heads = ["bytes", "who", "median", "p99", "min", "noise", "of the limit", "ratio", "to", "marked"];
     const made = element("table", {}, element("caption", {}, `${title(records[0])}: microseconds`),
-      element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))));
+      element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col", class: ["who", "to", "marked"].includes(head) ? "name" : "" }, head)))));
     const body = element("tbody");
     for (const record of records) {
       const name = record.thread_level ? `${record.backend} (${record.thread_level})` : record.backend;
@@ -90,7 +90,7 @@
     place.setAttribute("aria-label", `${caption} of ${title(records[0])}, ${size(bytes[0])} to ${size(bytes.at(-1))}, in ${unit}: ` +
       shown.map((name, i) => ends(name, data[i + 1].filter((one) => one !== null))).join("; ") + ". Arrow keys read it point by point.");
     const figure = element("figure", {}, element("figcaption", {}, `${caption}, ${unit}`), place, reading);
-    const plain = (u, splits) => splits.map((one) => one === null ? "" : +one.toPrecision(3));
+    const plain = (u, splits) => splits.map((one) => one === null ? "" : one < 1e-3 || one >= 1e5 ? one.toExponential(0) : +one.toPrecision(3));
     const plot = () => new uPlot({
       width: Math.max(place.clientWidth, 240), height: 280, legend: { show: false }, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false, distr: 3, log: 2 }, y: { distr: 3, log: 10 } },

@@ -3,9 +3,6 @@
 // through the stages, each exchanges states, the cuts that they give, and statistics of both.
 #pragma once
 
-#include <cobre/comm/concepts.hpp>
-#include <cobre/comm/detail/blocks.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +10,6 @@
 #include <vector>
 
 namespace solver {
-
-using cobre::comm::ReduceOp;
 
 struct Shape {
   std::size_t stages = 60;
@@ -24,6 +19,15 @@ struct Shape {
   std::size_t statistics = 48 * 10 * 15;     // numbers from each rank
   static constexpr std::size_t header = 25;  // bytes of a cut before its coefficients
 };
+
+/// States, cuts and what grows with them, `factor` times as large; as many collectives as before.
+inline Shape scaled(double factor) {
+  Shape shape;
+  for (std::size_t* const length : {&shape.state, &shape.capacity, &shape.statistics}) {
+    *length = std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(*length) * factor));
+  }
+  return shape;
+}
 
 inline std::size_t collectives(const Shape& shape) {
   return 5 * (shape.stages - 1) + 4;
@@ -119,6 +123,14 @@ class Workspace {
     return right;
   }
 
+  /// What all collectives of one iteration deliver to one rank.
+  [[nodiscard]] std::size_t bytes() const {
+    const auto size_of = [](const auto& numbers) { return numbers.size() * sizeof(numbers[0]); };
+    const std::size_t each_stage =
+        size_of(states.all) + size_of(cuts.all) + size_of(statistics.all) + size_of(binding.all) + size_of(active.all);
+    return size_of(costs.all) + 2 * sizeof(workers) + (shape.stages - 1) * each_stage + sizeof(bound);
+  }
+
   Shape shape;
   Gathering<double> costs;
   Gathering<double> states;
@@ -131,26 +143,9 @@ class Workspace {
 
  private:
   [[nodiscard]] std::size_t passes_of(std::size_t rank, std::size_t size) const {
-    return cobre::comm::detail::block_of(shape.passes, rank, size).count;
+    return shape.passes / size + (rank < shape.passes % size ? 1 : 0);
   }
   std::size_t rank_, size_;
 };
-
-/// One iteration, whatever the backend.
-template <cobre::comm::Communicator C>
-void train(const C& comm, Workspace& w) {
-  const auto gather = [&](auto& part) { comm.allgatherv(part.own, part.all, part.counts, part.displs); };
-  gather(w.costs);
-  w.fewest = comm.allreduce(w.workers, ReduceOp::Min);
-  w.most = comm.allreduce(w.workers, ReduceOp::Max);
-  for (std::size_t stage = w.shape.stages - 1; stage > 0; --stage) {
-    gather(w.states);
-    gather(w.cuts);
-    comm.allreduce(w.binding.own, w.binding.all, ReduceOp::Sum);
-    comm.allreduce(w.active.own, w.active.all, ReduceOp::BitwiseOr);
-    gather(w.statistics);
-  }
-  w.bound = comm.broadcast(w.bound, 0);
-}
 
 }  // namespace solver

@@ -1,11 +1,11 @@
 // The same iteration as an experienced C programmer writes it: the calls of MPI, their results looked at.
 #pragma once
 
-#include "pattern.hpp"
-
 #include <mpi.h>
 
 #include <cstdlib>
+
+#include "sddp_workspace.hpp"
 
 namespace solver {
 
