@@ -28,11 +28,12 @@ inline Task read_task(std::span<char* const> words) {
   return task;
 }
 
-/// Who gives how many of the numbers of an allgatherv, in both of the integers that libraries want.
+/// Who gives how many of the numbers of an allgatherv, in both of the integers that libraries want: `total` things that
+/// are `width` numbers wide.
 struct Parts {
-  Parts(std::size_t total, std::size_t ranks) {
+  Parts(std::size_t total, std::size_t ranks, std::size_t width = 1) {
     for (std::size_t r = 0; r < ranks; ++r) {
-      counts.push_back(total / ranks + (r < total % ranks ? 1 : 0));
+      counts.push_back((total / ranks + (r < total % ranks ? 1 : 0)) * width);
       displs.push_back(r == 0 ? 0 : displs[r - 1] + counts[r - 1]);
     }
     int_counts.assign(counts.begin(), counts.end());

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "collectives.hpp"
+#include "example.hpp"
 #include "sddp.hpp"
 #include "sddp_plain.hpp"
 
@@ -41,7 +42,16 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
   bench::pin(ranks.rank, ranks.size);
   const bench::Task task = bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
-  if (task.operation == "sddp") {
+  if (task.operation.starts_with("sddp-example")) {
+    bench::Example example(static_cast<std::size_t>(ranks.rank), static_cast<std::size_t>(ranks.size));
+    const auto gather = [](bench::Exchange& one) { Ranks::allgatherv(one.own, one.all, one.parts); };
+    const auto sum = [](const auto& mine, auto& all) {
+      MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    };
+    bench::compete_in_example(
+        ranks, task, example, [&] { bench::iterate(example, gather, sum); },
+        [](const bench::Exchange& one) { return one.is_right(one.all); });
+  } else if (task.operation == "sddp") {
     bench::compete_in_pattern(ranks, task,
                               [](solver::Workspace& workspace) { solver::train_plain(MPI_COMM_WORLD, workspace); });
   } else {

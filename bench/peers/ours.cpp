@@ -1,6 +1,7 @@
 // This library's side of the comparison, on whichever backend it was started: `ours <single|multiple> <batch> <total>
 // <operation> <sizes>`. The first is for MPI. The operation `regions` is allreduce with buffers in shared regions,
-// `persistent-allreduce` and its like set plans beside plain calls, `sddp` is an iteration of the solver. The
+// `persistent-allreduce` and its like set plans beside plain calls, `sddp` is an iteration of the solver, and
+// `sddp-example` one of the reference application, where `-regions` exchanges through shared regions. The
 // launcher binds the ranks: the shm backend looks at its cores when it starts.
 
 #include <cobre/comm.hpp>
@@ -8,6 +9,7 @@
 #include <list>
 #include <string_view>
 
+#include "example_ours.hpp"
 #include "our_ranks.hpp"
 #include "plans.hpp"
 #include "sddp.hpp"
@@ -41,6 +43,10 @@ void contend(const Comm& comm, const bench::Task& task) {
     }
   } else if (task.operation == "sddp") {
     bench::compete_in_pattern(ranks, task, [&](solver::Workspace& workspace) { solver::train(comm, workspace); });
+  } else if (task.operation == "sddp-example") {
+    bench::run_example(comm, task);
+  } else if (task.operation == "sddp-example-regions") {
+    bench::run_example_in_regions(comm, task);
   } else if (task.operation == "regions") {
     bench::compete(ranks, task, [&] { return Regions(comm); });
   } else {

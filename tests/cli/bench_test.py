@@ -149,6 +149,14 @@ class Modes(CommandTest):
         self.assertEqual({r["bytes"] for r in document["records"]}, {192 * 8 + 2 * 8 + 59 * stage + 8})
         self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* openmpi|mpich")
 
+    def test_the_exchanges_of_the_reference_application_run_everywhere(self):
+        patterns = {"sddp-example", "sddp-example-regions"}
+        job = run(*QUICK, "--pattern", ",".join(patterns), "--ranks", 3, "--backends", "shm,tcp,mpi", "--peers", "openmpi",
+                  "--json", file("example.json"))
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        self.assertEqual({(r["op"], r["backend"]) for r in load("example.json")["records"]},
+                         {(op, name) for op in patterns for name in ("shm", "tcp", "mpi", "openmpi")})
+
     def test_a_ratio_that_became_worse_fails_the_check(self):
         words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "openmpi"]
         self.assertEqual(run(*words, "--json", file("now.json")).returncode, 0)
@@ -179,7 +187,8 @@ class Usage(CommandTest):
             ("--backends", "udp"): "--backends: there is no backend 'udp'; there are shm, tcp, tcp-sockets, mpi, local",
             ("--peers", "nccl"): "--peers: there is no peer 'nccl'; there are openmpi, mpich, openmpi-tcp, gloo, boost-mpi",
             ("--json", missing): f"--json: '{missing}' cannot be written",
-            ("--pattern", "cg"): "--pattern: there is no pattern 'cg'; there is sddp",
+            ("--pattern", "cg"): "--pattern: there is no pattern 'cg'; there are sddp, sddp-example, sddp-example-regions",
+            ("--pattern", "sddp-example", "--scale", "2"): "--scale: only sddp has a scale; the exchanges of the example are what they are",
             ("--pattern", "sddp", "--sizes", "8"): "--pattern has operations and sizes of its own: leave out --ops, --sizes and --persistent",
             ("--persistent", "--ops", "barrier"): "--persistent: barrier has no plan; broadcast, allreduce, allgatherv have",
             ("--check", missing): f"--check: '{missing}' cannot be read",

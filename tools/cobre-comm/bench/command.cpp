@@ -96,8 +96,9 @@ void add_bench(CLI::App& app, int& exit_code) {
                     "Plans that are set up once beside plain calls, on every backend");
   command
       ->add_option("--pattern", options->pattern,
-                   "sddp: the exchanges of one iteration of the solver, against plain MPI")
-      ->type_name("NAME");
+                   "sddp: the exchanges of one iteration of the solver, against plain MPI; sddp-example and "
+                   "sddp-example-regions: those of the reference application")
+      ->type_name("LIST");
   command->add_option("--scale", options->scale, "Of the pattern: 1 is the production case")
       ->check(CLI::Range(0.001, 100.0).description(""))
       ->type_name("FACTOR");

@@ -108,7 +108,7 @@ class Contest {
     std::set<std::size_t> sizes;
     for (const std::size_t ranks : rank_counts()) {
       for (const std::string& operation : options_.operations) {
-        if (operation == options_.pattern) continue;
+        if (!options_.pattern.empty()) continue;
         for (const std::size_t bytes : sizes_for(options_, operation)) {
           for (const std::size_t one : Limits::sizes(bytes, ranks)) sizes.insert(one);
         }

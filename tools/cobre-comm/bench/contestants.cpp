@@ -89,7 +89,7 @@ std::optional<std::string> reason_for_absence(const Contestant& contestant, cons
                                               const std::string& pattern) {
   const bool plain_mpi = contestant.program == "openmpi" || contestant.program == "mpich";
   if (!pattern.empty() && !contestant.ours && !plain_mpi) {
-    return format("not measured: the pattern {} is written for ours and for plain MPI", pattern);
+    return format("not measured: {} is written for ours and for plain MPI", pattern);
   }
   const auto program = program_in(folder, contestant.program);
   if (!files::exists(program)) {

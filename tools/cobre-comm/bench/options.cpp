@@ -27,6 +27,9 @@ constexpr std::size_t most_ranks = 128;
 
 const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions"};
 
+// The solver that this library was written for, and examples/sddp with its exchanges by allgatherv and in regions.
+const Words patterns{"sddp", "sddp-example", "sddp-example-regions"};
+
 Words parts_of(const std::string& list) {
   Words words;
   std::istringstream text(list);
@@ -97,13 +100,13 @@ void require_compiled_in(const Words& backends) {
 
 void read_operations(const Wishes& wishes, Options& options) {
   if (!options.pattern.empty()) {
-    if (options.pattern != "sddp") {
-      throw UsageError(format("--pattern: there is no pattern {}; there is sddp", comm::core::quoted(options.pattern)));
-    }
+    options.operations = chosen(options.pattern, "--pattern", "pattern", patterns);
     if (options.persistent || !wishes.operations.empty() || !wishes.sizes.empty()) {
       throw UsageError("--pattern has operations and sizes of its own: leave out --ops, --sizes and --persistent");
     }
-    options.operations = {options.pattern};
+    if (options.scale != 1 && options.operations != Words{"sddp"}) {
+      throw UsageError("--scale: only sddp has a scale; the exchanges of the example are what they are");
+    }
     return;
   }
   options.operations = wishes.operations.empty() ? Words(operations.begin(), operations.end() - 1)
@@ -138,7 +141,7 @@ void read_wishes(const Wishes& wishes, Options& options) {
 
 std::vector<std::size_t> sizes_for(const Options& options, const std::string& operation) {
   if (operation == "barrier") return {0};
-  if (operation == "sddp") return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
+  if (!options.pattern.empty()) return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
   if (!options.sizes.empty()) return options.sizes;
   // A state of the solver, or one number, and up to what no cache holds.
   return {operation.ends_with("allgatherv") ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
