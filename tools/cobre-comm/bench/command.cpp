@@ -53,10 +53,10 @@ void require_writable(const std::string& file, const char* option) {
 
 int bench(Options options, const Wishes& wishes) {
   read_wishes(wishes, options);
-  require_writable(options.json, "--json");
-  require_writable(options.html, "--html");
   const Bars bars = options.bars.empty() ? Bars() : Bars(options.bars);
   const auto baseline = options.check.empty() ? std::nullopt : std::optional<Baseline>(options.check);
+  require_writable(options.json, "--json");
+  require_writable(options.html, "--html");
   const Document machine = describe_machine();
   const Run run = hold_contest(options);
   const auto records = run.results.records(run.limits, run.cores, bars);
