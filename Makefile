@@ -8,7 +8,7 @@ JOBS    ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 RUN := tools/dev/run-tests --jobs $(JOBS)
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick build bench docs format lint install clean packages
+.PHONY: help demo test test-quick build bench nightly docs format lint install clean packages
 
 help: ## this text
 	@echo 'cobre-comm: write a parallel program once, run it as one process or as many. Start with:'
@@ -37,6 +37,9 @@ build: packages ## compile everything for PRESET
 
 bench: packages ## build and run the benchmarks
 	@tools/dev/build --jobs $(JOBS) openmpi bench
+
+nightly: packages ## measure, and fail where a ratio became 15 % worse than in bench/baseline.json
+	@tools/dev/build --jobs $(JOBS) openmpi nightly
 
 docs: packages ## the site and the reference of every class, in build/docs/site
 	@tools/dev/build-docs

@@ -1,9 +1,9 @@
 // The training loop over FerrompiBackend beside the same loop in plain C.
 //
 //     mpirun -n 2 bench_mpi_solver
+#include "../peers/sddp_ours.hpp"
+#include "../peers/sddp_plain.hpp"
 #include "contest.hpp"
-#include "pattern.hpp"
-#include "plain.hpp"
 
 #include <cobre/comm/mpi.hpp>
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "measure.hpp"
-#include "processes.hpp"
+#include "peers/processes.hpp"
+#include "peers/sampling.hpp"
 
 namespace {
 

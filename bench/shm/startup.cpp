@@ -11,7 +11,7 @@
 #include <atomic>
 #include <new>
 
-#include "measure.hpp"
+#include "peers/sampling.hpp"
 
 namespace {
 

@@ -16,13 +16,13 @@ def start(*arguments, **how):
     return STARTED[-1]
 
 
-def run(*arguments, input=None, **how):
+def run(*arguments, input=None, command=COMMAND, **how):
     how = {"capture_output": True, "text": True, "timeout": LIMIT} | how
     if input is None:
         how.setdefault("stdin", subprocess.DEVNULL)
     else:
         how["input"] = input
-    return subprocess.run([COMMAND, *map(str, arguments)], check=False, **how)
+    return subprocess.run([command, *map(str, arguments)], check=False, **how)
 
 
 def is_alive(pid):

@@ -1,4 +1,4 @@
-// The command `cobre-comm`: run starts programs, info tells what is here.
+// The command `cobre-comm`: run starts programs, info tells what is here, bench measures it.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/command.hpp"
 #include "info/command.hpp"
 #include "run/command.hpp"
 #include "run/options.hpp"
@@ -38,11 +39,12 @@ int main(int argc, char** argv) {
   CLI::App app("cobre-comm: one parallel program, as one process or as many", "cobre-comm");
   app.set_version_flag("--version", "cobre-comm " COBRE_COMM_VERSION);
   app.require_subcommand(1);
-  app.footer("\n'cobre-comm run --help' and 'cobre-comm info --help' show examples.");
+  app.footer("\n'cobre-comm run --help', and the same with info and bench, show examples.");
   int exit_code = 0;
   std::vector<std::string> words(argv + 1, argv + argc);
   cobre::command::add_run(app, words, exit_code);
   cobre::command::add_info(app, exit_code);
+  cobre::command::add_bench(app, exit_code);
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(words);

@@ -1,7 +1,7 @@
 // Each kind of collective of the training loop twice: in plain C, and through FerrompiBackend. Started on every rank,
 // each under a tracer of its own.
-#include "../pattern.hpp"
-#include "../plain.hpp"
+#include "../../peers/sddp_ours.hpp"
+#include "../../peers/sddp_plain.hpp"
 #include "gate.hpp"
 
 #include <cobre/comm/mpi.hpp>

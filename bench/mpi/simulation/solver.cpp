@@ -2,7 +2,7 @@
 // out how long the messages would have taken. The data are real and are checked.
 //
 //     smpirun -np 64 … <iterations> <stages> <passes> <state> <capacity> <statistics>
-#include "../pattern.hpp"
+#include "../../peers/sddp_ours.hpp"
 
 #include <cobre/comm/mpi.hpp>
 #include <ferrompi/environment.hpp>

@@ -1,0 +1,149 @@
+// The collectives as every contestant runs them: the same buffers, in rotation, the same loop, the data checked before
+// and after.
+#pragma once
+
+#include <cstdlib>
+#include <list>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+#include "sampling.hpp"
+
+namespace bench {
+
+/// What the command line of a contestant says: `<batch> <total> <operation> <bytes>[,<bytes>…]`, where the first two
+/// are microseconds.
+struct Task {
+  Pace pace;
+  std::string operation;
+  std::vector<std::size_t> sizes;
+};
+
+inline Task read_task(std::span<char* const> words) {
+  if (words.size() != 4) throw std::invalid_argument("give microseconds of a batch, of all, an operation and sizes");
+  Task task{{std::stod(words[0]), std::stod(words[1])}, words[2], {}};
+  std::istringstream sizes(words[3]);
+  for (std::string size; std::getline(sizes, size, ',');) task.sizes.push_back(std::stoul(size));
+  return task;
+}
+
+/// Who gives how many of the numbers of an allgatherv, in both of the integers that libraries want: `total` things that
+/// are `width` numbers wide.
+struct Parts {
+  Parts(std::size_t total, std::size_t ranks, std::size_t width = 1) {
+    for (std::size_t r = 0; r < ranks; ++r) {
+      counts.push_back((total / ranks + (r < total % ranks ? 1 : 0)) * width);
+      displs.push_back(r == 0 ? 0 : displs[r - 1] + counts[r - 1]);
+    }
+    int_counts.assign(counts.begin(), counts.end());
+    int_displs.assign(displs.begin(), displs.end());
+  }
+  std::vector<std::size_t> counts, displs;
+  std::vector<int> int_counts, int_displs;
+};
+
+/// Ordinary private memory.
+class Vectors {
+ public:
+  std::span<double> allocate(std::size_t n) { return vectors_.emplace_back(n); }
+
+ private:
+  std::list<std::vector<double>> vectors_;
+};
+
+/// One operation with one size. `Ranks` has what sample() needs, rank, size, allreduce(send, recv), broadcast(buffer)
+/// and allgatherv(send, recv, parts); numbers are doubles. `Memory` gives buffers that live as long as it.
+template <class Ranks, class Memory>
+class Point {
+ public:
+  Point(Ranks& ranks, Memory& memory, const std::string& operation, std::size_t bytes)
+      : ranks_(ranks),
+        operation_(operation),
+        count_(bytes / sizeof(double)),
+        parts_(count_, static_cast<std::size_t>(ranks.size)),
+        // Enough of them that a large message is not found in the caches where the last one left it.
+        sets_(std::clamp<std::size_t>((std::size_t{96} << 20) / std::max<std::size_t>(bytes, 1), 2, 8)) {
+    for (std::size_t i = 0; i < sets_; ++i) {
+      send_.push_back(memory.allocate(std::max<std::size_t>(count_, 1)));
+      recv_.push_back(memory.allocate(std::max<std::size_t>(count_, 1)));
+      std::fill(send_[i].begin(), send_[i].end(), 1.0 + ranks_.rank);
+      std::fill(recv_[i].begin(), recv_[i].end(), 0.0);
+    }
+  }
+
+  std::vector<double> run(Pace pace) {
+    if (operation_ == "barrier") {
+      return measure(
+          pace, [&](std::size_t) { ranks_.barrier(); }, [](std::size_t) { return true; });
+    }
+    if (operation_ == "broadcast") {
+      return measure(
+          pace, [&](std::size_t i) { ranks_.broadcast(send_[i].first(count_)); },
+          [&](std::size_t i) { return all_are(send_[i].first(count_), 1.0); });
+    }
+    if (operation_ == "allgatherv") {
+      const std::size_t own = parts_.counts[static_cast<std::size_t>(ranks_.rank)];
+      return measure(
+          pace, [&, own](std::size_t i) { ranks_.allgatherv(send_[i].first(own), recv_[i].first(count_), parts_); },
+          [&](std::size_t i) { return is_gathered(recv_[i]); });
+    }
+    const double sum = ranks_.size * (ranks_.size + 1) / 2.0;  // allreduce, wherever its buffers lie
+    return measure(
+        pace, [&](std::size_t i) { ranks_.allreduce(send_[i].first(count_), recv_[i].first(count_)); },
+        [&, sum](std::size_t i) { return all_are(recv_[i].first(count_), sum); });
+  }
+
+ private:
+  static bool all_are(std::span<const double> values, double expected) {
+    return std::all_of(values.begin(), values.end(), [&](double v) { return v == expected; });
+  }
+
+  [[nodiscard]] bool is_gathered(std::span<const double> values) const {
+    for (std::size_t r = 0; r < parts_.counts.size(); ++r) {
+      if (!all_are(values.subspan(parts_.displs[r], parts_.counts[r]), 1.0 + static_cast<double>(r))) return false;
+    }
+    return true;
+  }
+
+  template <class Call, class Check>
+  std::vector<double> measure(Pace pace, const Call& call, const Check& check) {
+    const auto call_and_check = [&](std::size_t i) {
+      call(i);
+      if (check(i)) return;
+      std::fprintf(stderr, "rank %d: wrong data in %s of %zu bytes\n", ranks_.rank, operation_.c_str(),
+                   count_ * sizeof(double));
+      std::exit(1);
+    };
+    for (std::size_t i = 0; i < sets_; ++i) call_and_check(i);
+    // What was right must be written again to be right again.
+    for (auto& buffer : recv_) std::fill(buffer.begin(), buffer.end(), 0.0);
+    auto times = sample(ranks_, sets_, pace, call);
+    for (std::size_t i = 0; i < sets_; ++i) call_and_check(i);
+    return times;
+  }
+
+  Ranks& ranks_;
+  std::string operation_;
+  std::size_t count_;
+  Parts parts_;
+  std::size_t sets_;
+  std::vector<std::span<double>> send_, recv_;
+};
+
+/// Runs the task, with buffers from `make_memory()`, and reports each point.
+template <class Ranks, class MakeMemory>
+void compete(Ranks& ranks, const Task& task, const MakeMemory& make_memory) {
+  for (const std::size_t bytes : task.sizes) {
+    auto memory = make_memory();
+    const auto times = Point(ranks, memory, task.operation, bytes).run(task.pace);
+    if (ranks.rank == 0) report(task.operation, bytes, times);
+  }
+}
+
+template <class Ranks>
+void compete(Ranks& ranks, const Task& task) {
+  compete(ranks, task, [] { return Vectors(); });
+}
+
+}  // namespace bench

@@ -1,0 +1,278 @@
+"""cobre-comm bench: small sizes, few rounds; what it says, not how fast anything is."""
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import unittest
+
+from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start
+
+FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
+FAST = ["bench", "--effort", "0.005"]
+QUICK = [*FAST, "--rounds", "1"]
+FIELDS = ["op", "backend", "ranks", "bytes", "median_us", "p99_us", "min_us", "limit_us"]
+MPI_PEERS = ("openmpi", "mpich", "openmpi-tcp", "boost-mpi")
+
+
+def setUpModule():
+    os.makedirs(FOLDER, exist_ok=True)
+    unittest.addModuleCleanup(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+def file(name):
+    return os.path.join(FOLDER, name)
+
+
+def load(name):
+    with open(file(name), encoding="utf-8") as text:
+        return json.load(text)
+
+
+class Measuring(CommandTest):
+    def install(self, *programs):
+        """A copy of the command that finds these programs and no others; and where it looks for them."""
+        prefix = file(self.id())
+        folder = os.path.join(prefix, "libexec", "cobre-comm")
+        os.makedirs(os.path.join(prefix, "bin"))
+        os.makedirs(folder)
+        for name in programs:
+            shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
+        return shutil.copy(COMMAND, os.path.join(prefix, "bin")), folder
+
+    def test_every_backend_and_every_peer_has_a_record_for_each_point(self):
+        job = run(*QUICK, "--ops", "allreduce", "--sizes", "8,1K", "--ranks", 2, "--json", file("all.json"), timeout=90)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        document = load("all.json")
+        self.assertEqual(list(document)[0], "machine")
+        self.assertGreaterEqual(document["machine"]["usable_cores"], 1)
+        self.assertEqual(document["absent"], [], "tools/dev/packages.txt has all peers")
+        records = document["records"]
+        of_two = {(r["backend"], r["bytes"]) for r in records if r["ranks"] == 2}
+        ours, peers = ("shm", "tcp", "tcp-sockets", "mpi"), (*MPI_PEERS, "gloo")
+        self.assertEqual(of_two, {(name, bytes) for name in ours + peers for bytes in (8, 1024)})
+        self.assertIn("local", {r["backend"] for r in records if r["ranks"] == 1})
+        for record in records:
+            self.assertEqual(list(record)[: len(FIELDS)], FIELDS)
+            self.assertEqual(record["op"], "allreduce")
+            self.assertLessEqual(record["min_us"], record["median_us"])
+            self.assertLessEqual(record["median_us"], record["p99_us"])
+            self.assertGreater(record["limit_us"], 0)
+            self.assertIn(record["thread_level"], ("single", "multiple") if record["backend"] in (*MPI_PEERS, "mpi") else (None,))
+            self.assertRegex(job.stdout, rf"(?m)\s{record['backend']} ")
+
+    def test_a_ratio_is_that_to_the_best_comparable_peer(self):
+        job = run(*QUICK, "--ops", "broadcast", "--sizes", "64K", "--ranks", 2, "--backends", "shm,tcp-sockets", "--peers",
+                  "openmpi,openmpi-tcp,gloo", "--json", file("ratio.json"))
+        self.assertEqual(job.returncode, 0, job.stderr)
+        records = {r["backend"]: r for r in load("ratio.json")["records"]}
+        for own, peers in {"shm": ("openmpi", "openmpi-tcp", "gloo"), "tcp-sockets": ("openmpi-tcp", "gloo")}.items():
+            best = min(peers, key=lambda name: records[name]["median_us"])
+            self.assertEqual(records[own]["best_peer"], best)
+            self.assertAlmostEqual(records[own]["ratio"], records[best]["median_us"] / records[own]["median_us"], places=6)
+        self.assertIsNone(records["gloo"]["ratio"])
+
+    def test_every_operation_runs_with_odd_rank_counts_and_more_ranks_than_cores(self):
+        job = run(*QUICK, "--ops", "barrier,broadcast,allreduce,allgatherv,regions", "--sizes", "8,24", "--ranks", "3",
+                  "--backends", "shm,tcp", "--peers", "none", "--json", file("odd.json"), timeout=60)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        points = {(r["op"], r["bytes"]) for r in load("odd.json")["records"]}
+        moving = ("broadcast", "allreduce", "allgatherv", "regions")
+        self.assertEqual(points, {("barrier", 0)} | {(op, bytes) for op in moving for bytes in (8, 24)})
+
+    def test_what_is_below_its_bar_is_marked(self):
+        with open(file("bars.json"), "w", encoding="utf-8") as out:
+            json.dump({"bars": [{"backend": "shm", "op": "barrier", "against": ["openmpi"], "ratios": {"any": bar}}
+                                for bar in (0.001, 1e6)]}, out)
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "openmpi", "--bars",
+                  file("bars.json"), "--json", file("marked.json"))
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertRegex(job.stdout, r"(?m)^barrier +0  shm .* of 1000000 <- below its bar$")
+        record = load("marked.json")["records"][0]
+        self.assertEqual((record["bar"]["against"], record["bar"]["bar"], record["loses"]), ("openmpi", 1e6, True))
+
+    def test_a_peer_that_is_not_installed_is_named_as_such(self):
+        command, _ = self.install("ours", "limits")
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "mpich", command=command)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertIn("mpich: not installed: cobre-bench-mpich was not built, its Debian package is libmpich-dev", job.stdout)
+
+    def test_a_peer_with_wrong_data_fails_the_run_and_is_named(self):
+        command, programs = self.install("ours", "limits")
+        peer = os.path.join(programs, "cobre-bench-gloo")
+        with open(peer, "w", encoding="utf-8") as out:
+            out.write("#!/bin/sh\necho 'a launcher says something'\necho 'rank 1: wrong data in barrier' >&2\nexit 1\n")
+        os.chmod(peer, 0o755)
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo", command=command)
+        self.assertEqual(job.returncode, 1, job.stderr)
+        self.assertRegex(job.stdout, r"(?m)^barrier +0  shm ")
+        self.assertIn("\ngloo: ended with code 1: rank 1: wrong data in barrier in barrier with 2 ranks\n", job.stdout)
+
+    def test_programs_that_are_missing_are_named_with_where_they_were_looked_for(self):
+        command, _ = self.install()
+        job = run("bench", command=command)
+        self.assertEqual((job.returncode, job.stdout), (2, ""))
+        self.assertIn("cobre-bench-ours is neither in ", job.stderr)
+        self.assertIn("-DCOBRE_COMM_BENCH_PEERS=ON", job.stderr)
+
+
+class Modes(CommandTest):
+    def test_plans_stand_beside_plain_calls_with_what_setting_them_up_costs(self):
+        job = run(*QUICK, "--persistent", "--sizes", "8", "--ranks", 2, "--json", file("plans.json"), timeout=60)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        records = load("plans.json")["records"]
+        backends = {"shm", "tcp", "tcp-sockets", "mpi", "local"}
+        for op in ("broadcast", "allreduce", "allgatherv"):
+            self.assertEqual({r["backend"] for r in records if r["op"] == op}, backends)
+            plans = {r["backend"]: r for r in records if r["op"] == f"{op}_init"}
+            self.assertEqual(set(plans), backends)
+            for name, plan in plans.items():
+                self.assertGreater(plan["setup_us"], 0)
+                row = re.search(rf"(?m)^{op} +8 +\d  {name} .*$", job.stdout)
+                self.assertRegex(row.group(), r"(?:never|\d+)$")
+        self.assertTrue(all(r["setup_us"] is None for r in records if not r["op"].endswith("_init")))
+
+    def test_the_pattern_of_the_solver_runs_on_ours_and_in_plain_mpi(self):
+        job = run(*QUICK, "--pattern", "sddp", "--scale", "0.002", "--ranks", 2, "--backends", "shm,mpi", "--peers",
+                  "openmpi,mpich,gloo", "--json", file("sddp.json"))
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        document = load("sddp.json")
+        self.assertEqual({r["backend"] for r in document["records"]}, {"shm", "mpi", "openmpi", "mpich"})
+        self.assertEqual(document["absent"][0]["name"], "gloo")
+        # Of a production iteration, as reference: 192 states of 2080 numbers; here 4, and cuts with a header of 25 bytes.
+        stage = 192 * 4 * 8 + 192 * (25 + 4 * 8) + 19 * (8 + 4) + 2 * 14 * 8
+        self.assertEqual({r["bytes"] for r in document["records"]}, {192 * 8 + 2 * 8 + 59 * stage + 8})
+        self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* openmpi|mpich")
+
+    def test_the_exchanges_of_the_reference_application_run_everywhere(self):
+        patterns = {"sddp-example", "sddp-example-regions"}
+        job = run(*QUICK, "--pattern", ",".join(patterns), "--ranks", 3, "--backends", "shm,tcp,mpi", "--peers", "openmpi",
+                  "--json", file("example.json"))
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        self.assertEqual({(r["op"], r["backend"]) for r in load("example.json")["records"]},
+                         {(op, name) for op in patterns for name in ("shm", "tcp", "mpi", "openmpi")})
+
+    def test_a_ratio_that_became_worse_fails_the_check(self):
+        words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "openmpi"]
+        self.assertEqual(run(*words, "--json", file("now.json")).returncode, 0)
+        document = load("now.json")
+        for factor, code, said in ((0.01, 0, "0 of 1 cells became more than 15 % worse"), (100, 1, "1 of 1 cells became")):
+            stored = json.loads(json.dumps(document))
+            stored["records"][0]["ratio"] *= factor
+            with open(file("stored.json"), "w", encoding="utf-8") as out:
+                json.dump(stored, out)
+            job = run(*words, "--check", file("stored.json"))
+            self.assertEqual(job.returncode, code, job.stdout)
+            self.assertIn(said, job.stdout)
+        self.assertRegex(job.stdout, r"(?m)^worse: barrier of 0 bytes on shm with 2 ranks has a ratio of \S+ to openmpi, was ")
+        job = run(*words[:-1], "none", "--check", file("stored.json"))
+        self.assertEqual(job.returncode, 1, "nothing compared is nothing shown")
+
+
+class Usage(CommandTest):
+    def test_what_is_wrong_is_said_in_one_line(self):
+        missing = file("nowhere/run.json")
+        for arguments, said in {
+            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions",
+            ("--sizes", "8,12"): "--sizes: '12' is no size of some doubles; take a multiple of 8 bytes",
+            ("--sizes", "0"): "--sizes: '0' is no size of some doubles; take a multiple of 8 bytes",
+            ("--sizes", "many"): "--sizes: 'many' is no size; write bytes up to 2G, as in 8,1K,4M",
+            ("--sizes", "3G"): "--sizes: '3G' is no size; write bytes up to 2G, as in 8,1K,4M",
+            ("--ranks", "2,-1"): "--ranks: '-1' is no number of ranks; take 1 to 128",
+            ("--backends", "udp"): "--backends: there is no backend 'udp'; there are shm, tcp, tcp-sockets, mpi, local",
+            ("--peers", "nccl"): "--peers: there is no peer 'nccl'; there are openmpi, mpich, openmpi-tcp, gloo, boost-mpi",
+            ("--json", missing): f"--json: '{missing}' cannot be written",
+            ("--pattern", "cg"): "--pattern: there is no pattern 'cg'; there are sddp, sddp-example, sddp-example-regions",
+            ("--pattern", "sddp-example", "--scale", "2"): "--scale: only sddp has a scale; the exchanges of the example are what they are",
+            ("--pattern", "sddp", "--sizes", "8"): "--pattern has operations and sizes of its own: leave out --ops, --sizes and --persistent",
+            ("--persistent", "--ops", "barrier"): "--persistent: barrier has no plan; broadcast, allreduce, allgatherv have",
+            ("--check", missing): f"--check: '{missing}' cannot be read",
+            ("--bars", missing): f"--bars: '{missing}' cannot be read",
+        }.items():
+            with self.subTest(arguments=arguments):
+                job = run("bench", *arguments)
+                self.assertEqual((job.returncode, job.stdout, job.stderr), (2, "", f"cobre-comm: {said}\n"))
+
+
+class Watching(CommandTest):
+    LONG = ["bench", "--rounds", "3", "--effort", "3", "--ops", "barrier,allreduce", "--sizes", "8", "--ranks", "2",
+            "--backends", "shm", "--peers", "openmpi"]
+
+    def test_an_interrupted_run_tells_what_was_measured_and_leaves_nothing(self):
+        job = start(*self.LONG, "--json", file("part.json"))
+        line = job.stderr.readline()
+        self.assertRegex(line, r"^2 ranks, barrier: \d+ of 19 steps, about \d+ s left$")
+        started = descendants_of(job.pid)
+        job.send_signal(signal.SIGINT)
+        out, _ = self.ended(job)
+        self.assertEqual(job.returncode, 130)
+        self.assertRegex(out, r"(?m)^barrier +0  shm ")
+        self.assertIn("interrupted: this is what was measured until then", out)
+        document = load("part.json")
+        self.assertFalse(document["run"]["complete"])
+        self.assertIn("barrier", {r["op"] for r in document["records"]})
+        self.expect_gone(started, seconds=5)
+
+    def test_a_terminal_shows_a_bar_with_the_time_that_is_left(self):
+        terminal, inside = pty.openpty()
+        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        job = start(*FAST, "--rounds", 2, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "none", stderr=inside)
+        os.close(inside)
+        drawn = b""
+        try:
+            while part := os.read(terminal, 4096):
+                drawn += part
+        except OSError:
+            pass  # the other end is closed
+        os.close(terminal)
+        out = job.stdout.read()
+        self.assertEqual(job.wait(LIMIT), 0)
+        self.assertRegex(drawn, rb"\[#+\.+\] 2/3  \d+ s left  2 ranks, barrier, round 2 of 2: shm")
+        self.assertTrue(drawn.endswith(b"\r\x1b[K"), drawn)
+        self.assertNotIn("\r", out)
+
+
+class Page(CommandTest):
+    """What a browser makes of the page."""
+
+    def browse(self, *words):
+        browser = shutil.which("chromium") or shutil.which("chromium-browser")
+        self.assertTrue(browser, "no chromium: see tools/dev/packages.txt")
+        return subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+             f"--user-data-dir={file('profile')}", "--virtual-time-budget=3000", *words, "file://" + file("page.html")],
+            capture_output=True, text=True, timeout=90, check=True)
+
+    def test_it_stands_alone_and_shows_what_the_json_holds(self):
+        job = run(*QUICK, "--ops", "barrier,allreduce", "--sizes", "8,1K,64K", "--ranks", 2, "--backends", "shm,tcp-sockets",
+                  "--peers", "openmpi,gloo", "--json", file("page.json"), "--html", file("page.html"))
+        self.assertEqual(job.returncode, 0, job.stderr)
+        with open(file("page.html"), encoding="utf-8") as text:
+            source = text.read()
+        for tag in re.findall(r"<(?:script|link|img|iframe)[^>]*>", source.split("<script type")[0]):
+            self.assertNotRegex(tag, r"(?:src|href)=\"(?!data:)", "it loads something")
+        seen = self.browse("--window-size=900,1200", "--dump-dom")
+        self.assertNotIn("CONSOLE", seen.stderr)
+        self.assertIn('data-drawn="yes"', seen.stdout)
+        records = load("page.json")["records"]
+        cells = re.findall(r'data-op="(\w+)" data-ranks="(\d+)" data-bytes="(\d+)" data-backend="([\w-]+)" data-median="([^"]+)"',
+                           seen.stdout)
+        self.assertEqual([(op, int(ranks), int(bytes), name, float(time)) for op, ranks, bytes, name, time in cells],
+                         [(r["op"], r["ranks"], r["bytes"], r["backend"], r["median_us"]) for r in records])
+        self.assertEqual(seen.stdout.count("<canvas"), 2, "time and bandwidth of allreduce; a barrier has no curve")
+        self.assertEqual(seen.stdout.count('aria-pressed="true"'), 4, "a switch for each line")
+        lost = sum(r["loses"] for r in records)
+        self.assertIn(f"Marked: {lost} of 8 cells", seen.stdout)
+        self.assertEqual(len(re.findall(r'<tr class="ours lost"', seen.stdout)), lost)
+        for window in ("390,800", "1200,800"):  # a phone, a desk
+            self.browse(f"--window-size={window}", f"--screenshot={file('page.png')}")
+            self.assertGreater(os.path.getsize(file("page.png")), 10000, "the picture is blank")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+// The ratios of a stored run beside those of this one.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "results.hpp"
+
+namespace cobre::command::bench {
+
+struct Findings {
+  std::string text;  // a line for each cell that became worse, and the sum
+  bool worse = false;
+};
+
+class Baseline {
+ public:
+  /// Reads what `--json` has written. Throws UsageError that says what is wrong with the file.
+  explicit Baseline(const std::string& file);
+
+  /// Only cells that both have. None at all is as bad as a worse one: nothing was shown.
+  [[nodiscard]] Findings compare(const std::vector<Record>& records) const;
+
+ private:
+  using Cell = std::tuple<std::string, std::string, std::size_t, std::size_t>;  // operation, backend, ranks, bytes
+  std::map<Cell, double> ratios_;
+};
+
+}  // namespace cobre::command::bench

@@ -1,0 +1,150 @@
+#include "options.hpp"
+
+#include <cobre/comm/factory.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "comm/core/format.hpp"
+#include "comm/core/text.hpp"
+#include "comm/topology/machine.hpp"
+#include "contestants.hpp"
+#include "run/options.hpp"
+#include "run/places.hpp"
+
+namespace cobre::command::bench {
+namespace {
+
+using comm::core::format;
+using comm::core::joined;
+using Words = std::vector<std::string>;
+
+constexpr std::size_t largest = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
+constexpr std::size_t most_ranks = 128;
+
+const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions"};
+
+// The solver that this library was written for, and examples/sddp with its exchanges by allgatherv and in regions.
+const Words patterns{"sddp", "sddp-example", "sddp-example-regions"};
+
+Words parts_of(const std::string& list) {
+  Words words;
+  std::istringstream text(list);
+  for (std::string word; std::getline(text, word, ',');) words.push_back(word);
+  return words;
+}
+
+Words chosen(const std::string& list, const char* option, const char* kind, const Words& known) {
+  Words words = parts_of(list);
+  for (const std::string& word : words) {
+    if (std::ranges::find(known, word) == known.end()) {
+      throw UsageError(
+          format("{}: there is no {} {}; there are {}", option, kind, comm::core::quoted(word), joined(known, ", ")));
+    }
+  }
+  return words;
+}
+
+std::optional<std::size_t> number(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::size_t bytes(const std::string& word) {
+  std::string_view digits = word;
+  std::size_t unit = 1;
+  constexpr std::string_view units = "KMG";
+  if (const auto at = digits.empty() ? units.npos : units.find(digits.back()); at != units.npos) {
+    unit = std::size_t{1} << (10 * (at + 1));
+    digits.remove_suffix(1);
+  }
+  const auto value = number(digits);
+  if (!value || *value > largest / unit) {
+    throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", comm::core::quoted(word)));
+  }
+  if (*value == 0 || *value * unit % sizeof(double) != 0) {
+    throw UsageError(
+        format("--sizes: {} is no size of some doubles; take a multiple of 8 bytes", comm::core::quoted(word)));
+  }
+  return *value * unit;
+}
+
+std::size_t rank_count(const std::string& word) {
+  const auto value = number(word);
+  if (!value || *value == 0 || *value > most_ranks) {
+    throw UsageError(format("--ranks: {} is no number of ranks; take 1 to {}", comm::core::quoted(word), most_ranks));
+  }
+  return *value;
+}
+
+template <class T>
+std::vector<T> sorted(std::vector<T> values) {
+  const std::set<T> once(values.begin(), values.end());
+  return {once.begin(), once.end()};
+}
+
+void require_compiled_in(const Words& backends) {
+  for (const std::string& name : backends) {
+    const Contestant& contestant = *find_contestant(name);
+    const auto available = comm::available_backends();
+    if (std::ranges::find(available, contestant.backend) == available.end()) {
+      throw UsageError(
+          format("--backends: this build has no backend {}, only {}", contestant.backend, joined(available, ", ")));
+    }
+  }
+}
+
+void read_operations(const Wishes& wishes, Options& options) {
+  if (!options.pattern.empty()) {
+    options.operations = chosen(options.pattern, "--pattern", "pattern", patterns);
+    if (options.persistent || !wishes.operations.empty() || !wishes.sizes.empty()) {
+      throw UsageError("--pattern has operations and sizes of its own: leave out --ops, --sizes and --persistent");
+    }
+    if (options.scale != 1 && options.operations != Words{"sddp"}) {
+      throw UsageError("--scale: only sddp has a scale; the exchanges of the example are what they are");
+    }
+    return;
+  }
+  options.operations = wishes.operations.empty() ? Words(operations.begin(), operations.end() - 1)
+                                                 : chosen(wishes.operations, "--ops", "operation", operations);
+  if (!options.persistent) return;
+  const Words with_plans{"broadcast", "allreduce", "allgatherv"};
+  if (wishes.operations.empty()) options.operations = with_plans;
+  for (std::string& operation : options.operations) {
+    if (std::ranges::find(with_plans, operation) == with_plans.end()) {
+      throw UsageError(format("--persistent: {} has no plan; {} have", operation, joined(with_plans, ", ")));
+    }
+    operation = std::string(plan_prefix) + operation;
+  }
+}
+
+}  // namespace
+
+void read_wishes(const Wishes& wishes, Options& options) {
+  read_operations(wishes, options);
+  for (const std::string& word : parts_of(wishes.sizes)) options.sizes.push_back(bytes(word));
+  options.sizes = sorted(options.sizes);
+  for (const std::string& word : parts_of(wishes.ranks)) options.ranks.push_back(rank_count(word));
+  if (options.ranks.empty()) options.ranks = {2, usable_cores(comm::topology::look_at_machine())};
+  options.ranks = sorted(options.ranks);
+  options.backends = wishes.backends.empty() ? backends_of_this_build()
+                                             : chosen(wishes.backends, "--backends", "backend", contestants(true));
+  require_compiled_in(options.backends);
+  options.peers = options.persistent || wishes.peers == "none" ? Words()
+                  : wishes.peers.empty()                       ? contestants(false)
+                                         : chosen(wishes.peers, "--peers", "peer", contestants(false));
+}
+
+std::vector<std::size_t> sizes_for(const Options& options, const std::string& operation) {
+  if (operation == "barrier") return {0};
+  if (!options.pattern.empty()) return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
+  if (!options.sizes.empty()) return options.sizes;
+  // A state of the solver, or one number, and up to what no cache holds.
+  return {operation.ends_with("allgatherv") ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
+}
+
+}  // namespace cobre::command::bench

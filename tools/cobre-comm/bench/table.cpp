@@ -1,0 +1,80 @@
+#include "table.hpp"
+
+#include <algorithm>
+
+#include "comm/core/format.hpp"
+
+namespace cobre::command::bench {
+namespace {
+
+using comm::core::format;
+
+std::string percent(std::optional<double> share) {
+  return share ? format("{:.0f}%", 100 * *share) : "-";
+}
+
+std::string ratio(std::optional<double> value) {
+  return value ? *value < 100 ? format("{:.2f}", *value) : format("{:.0f}", *value) : "";
+}
+
+std::string row(const Record& record, bool first) {
+  const std::string name =
+      record.level.empty() ? record.contestant->name : format("{} ({})", record.contestant->name, record.level);
+  const auto& [median, p99, min, noise] = record.summary;
+  const auto fraction = record.limit && median > 0 ? std::optional(*record.limit / median) : std::nullopt;
+  std::string line = format("{:<11}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}", first ? record.operation : "",
+                            first ? std::to_string(record.bytes) : "", name, microseconds(median), microseconds(p99),
+                            microseconds(min), percent(noise), percent(fraction));
+  if (record.contestant->ours) {
+    line += format("{:>8}  {:<12}", ratio(record.ratio), record.best_peer);
+    if (record.verdict) line += format("{:>6} of {:<5}", ratio(record.verdict->ratio), ratio(record.verdict->bar));
+    if (loses(record)) line += record.verdict ? " <- below its bar" : " <- slower";
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string head(std::size_t ranks, std::size_t cores) {
+  return format("\n{} {} on {} {}, microseconds of the slowest rank\n", ranks, ranks == 1 ? "rank" : "ranks", cores,
+                cores == 1 ? "core" : "cores") +
+         format("{:<11}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}{:>8}  {:<12}{:>6}\n", "operation", "bytes", "who",
+                "median", "p99", "min", "noise", "limit", "ratio", "to", "bar");
+}
+
+}  // namespace
+
+std::string microseconds(double time) {
+  return time < 10 ? format("{:.3f}", time) : time < 1000 ? format("{:.1f}", time) : format("{:.0f}", time);
+}
+
+std::string notes(const Run& run) {
+  std::string text;
+  for (const Absence& absence : run.absences) text += format("{}: {}\n", absence.name, absence.reason);
+  if (run.interrupted) text += "interrupted: this is what was measured until then\n";
+  return text;
+}
+
+bool loses(const Record& record) {
+  if (record.verdict) return record.verdict->ratio < record.verdict->bar;
+  constexpr double least = 0.02;  // rounds may agree by chance
+  const double noise = record.summary.noise.value_or(0) + record.peer_noise.value_or(0);
+  return record.ratio && *record.ratio < 1 - std::max(noise, least);
+}
+
+std::string as_table(const Run& run, const std::vector<Record>& records) {
+  std::string text;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    const Record* const before = i > 0 ? &records[i - 1] : nullptr;
+    const bool new_table = before == nullptr || before->ranks != record.ranks;
+    if (new_table) text += head(record.ranks, run.cores);
+    text += row(record, new_table || before->operation != record.operation || before->bytes != record.bytes);
+  }
+  const auto rated = std::ranges::count_if(records, [](const Record& r) { return r.ratio || r.verdict; });
+  if (rated > 0) {
+    text += format("\n{} of {} cells of ours are marked\n", std::ranges::count_if(records, loses), rated);
+  }
+  return text + notes(run);
+}
+
+}  // namespace cobre::command::bench
