@@ -7,7 +7,7 @@ namespace conformance {
 Suite<CommBackend> any_backend_suite(RandomOperations random_operations) {
   auto suite = communicator_suite<CommBackend>(random_operations);
   region_cases(suite);
-  add_parts_and_overlap(suite);
+  add_messages_parts_and_overlap(suite);
   return suite;
 }
 

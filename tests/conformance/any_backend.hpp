@@ -16,7 +16,7 @@ using cobre::comm::CommBackend;
 Suite<CommBackend> any_backend_suite(RandomOperations random_operations = ten_thousand_operations);
 
 /// What takes a while to compile again, compiled on its own.
-void add_parts_and_overlap(Suite<CommBackend>& suite);
+void add_messages_parts_and_overlap(Suite<CommBackend>& suite);
 
 /// How a backend joins: `const bool joined = conformance::join<MyWorld>("MyBackend");`
 template <class World>
