@@ -19,9 +19,7 @@ class Task {
   Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
-
- protected:
-  ~Task() = default;
+  virtual ~Task() = default;
 
  private:
   friend class Progress;
