@@ -82,8 +82,8 @@ TEST_P(CrashPoints, AreNamedByEveryoneElseAndLeaveNothing) {
   const crash::Tally tally = crash::run_all(plans);
   tally.print(crash::to_string(GetParam()));
   for (std::size_t i = 0; i < tally.problems.size() && i < 20; ++i) ADD_FAILURE() << tally.problems[i];
-  // What waits for nobody is visited now and then only; but hardly anything is like that.
-  EXPECT_LE(tally.missed * 10, tally.jobs);
+  // How often a place is visited may depend on who is late, so a later visit may not come. Most do.
+  EXPECT_LE(tally.missed * 4, tally.jobs);
   for (const CrashPoint* point = CrashPoint::first(); point != nullptr; point = point->next()) {
     if (concerns(GetParam(), *point) && (full() || GetParam() != Setup::ShmThroughBuffers))
       EXPECT_TRUE(tally.points.contains(point->name())) << point->name();
