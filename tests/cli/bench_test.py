@@ -65,6 +65,8 @@ class Measuring(CommandTest):
             self.assertGreater(record["limit_us"], 0)
             self.assertIn(record["thread_level"], ("single", "multiple") if record["backend"] in (*MPI_PEERS, "mpi") else (None,))
             self.assertRegex(job.stdout, rf"(?m)\s{record['backend']} ")
+        self.assertRegex(job.stdout, r"(?m)^The hardware: flag_exchange \S+, line_handover \S+, loopback \S+ microseconds; "
+                                     r"add \S+, loopback_stream \S+, memcpy \S+, readv \S+ GB/s$")
 
     def test_a_ratio_is_that_to_the_best_comparable_peer(self):
         job = run(*QUICK, "--ops", "broadcast", "--sizes", "64K", "--ranks", 2, "--backends", "shm,tcp-sockets", "--peers",

@@ -27,6 +27,7 @@ struct Turn {
 
 std::string joined(const std::vector<std::size_t>& numbers) {
   std::vector<std::string> words;
+  words.reserve(numbers.size());
   for (const std::size_t number : numbers) words.push_back(std::to_string(number));
   return comm::core::joined(words, ",");
 }
@@ -48,15 +49,16 @@ class Contest {
   }
 
   Run hold() {
-    std::size_t programs = 1;
+    const std::size_t before = options_.pattern.empty() ? 1 : 0;  // a pattern has no limit that could be said
+    std::size_t programs = before;
     for (const std::size_t ranks : rank_counts()) {
       for (const std::string& operation : options_.operations) {
         programs += turns(ranks, operation).size() * options_.rounds;
       }
     }
-    if (programs == 1) throw UsageError("there is nothing to measure: " + reasons());
+    if (programs == before) throw UsageError("there is nothing to measure: " + reasons());
     Progress progress(programs);
-    measure_limits(progress);
+    if (before > 0) measure_limits(progress);
     for (const std::size_t ranks : rank_counts()) {
       for (const std::string& operation : options_.operations) {
         auto all = turns(ranks, operation);
@@ -100,6 +102,7 @@ class Contest {
 
   [[nodiscard]] std::string reasons() const {
     std::vector<std::string> words;
+    words.reserve(run_.absences.size());
     for (const Absence& absence : run_.absences) words.push_back(absence.name + " is " + absence.reason);
     return words.empty() ? "neither a backend nor a peer was asked for" : comm::core::joined(words, "; ");
   }
@@ -108,7 +111,6 @@ class Contest {
     std::set<std::size_t> sizes;
     for (const std::size_t ranks : rank_counts()) {
       for (const std::string& operation : options_.operations) {
-        if (!options_.pattern.empty()) continue;
         for (const std::size_t bytes : sizes_for(options_, operation)) {
           for (const std::size_t one : Limits::sizes(bytes, ranks)) sizes.insert(one);
         }

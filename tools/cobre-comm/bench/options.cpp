@@ -118,7 +118,7 @@ void read_operations(const Wishes& wishes, Options& options) {
     if (std::ranges::find(with_plans, operation) == with_plans.end()) {
       throw UsageError(format("--persistent: {} has no plan; {} have", operation, joined(with_plans, ", ")));
     }
-    operation = std::string(plan_prefix) + operation;
+    operation.insert(0, plan_prefix);
   }
 }
 

@@ -1,6 +1,8 @@
 #include "table.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "comm/core/format.hpp"
 
@@ -41,6 +43,24 @@ std::string head(std::size_t ranks, std::size_t cores) {
                 "median", "p99", "min", "noise", "limit", "ratio", "to", "bar");
 }
 
+// What the limits are made of: how soon, and, for the largest messages, how much.
+std::string hardware(const Limits& limits) {
+  std::string soon, much;
+  std::map<std::string, std::pair<std::size_t, double>> largest;
+  for (const auto& [what, time] : limits.all()) {
+    if (what.second <= sizeof(double) && (what.second == 0 || what.first == "loopback")) {
+      soon += format("{}{} {}", soon.empty() ? "" : ", ", what.first, microseconds(time));
+    } else if (what.second >= largest[what.first].first) {
+      largest[what.first] = {what.second, time};
+    }
+  }
+  for (const auto& [what, measured] : largest) {
+    much += format("{}{} {:.1f}", much.empty() ? "" : ", ", what,
+                   static_cast<double>(measured.first) / measured.second / 1e3);
+  }
+  return soon.empty() ? "" : format("\nThe hardware: {} microseconds; {} GB/s\n", soon, much);
+}
+
 }  // namespace
 
 std::string microseconds(double time) {
@@ -70,6 +90,7 @@ std::string as_table(const Run& run, const std::vector<Record>& records) {
     if (new_table) text += head(record.ranks, run.cores);
     text += row(record, new_table || before->operation != record.operation || before->bytes != record.bytes);
   }
+  text += hardware(run.limits);
   const auto rated = std::ranges::count_if(records, [](const Record& r) { return r.ratio || r.verdict; });
   if (rated > 0) {
     text += format("\n{} of {} cells of ours are marked\n", std::ranges::count_if(records, loses), rated);

@@ -42,6 +42,11 @@ struct Pipe {
   Descriptor read, write;
 };
 
+int milliseconds_until(Clock::time_point end) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(left, 0, 3'600'000));
+}
+
 // The line that tells most: a program of ours says what is wrong in one; launchers add theirs around it.
 std::string telling_line(const std::string& text) {
   std::string first;
@@ -99,7 +104,8 @@ Outcome Stage::run(const Trial& trial) {
     std::array<pollfd, 3> sources{pollfd{more_output ? output.read.get() : -1, POLLIN, 0},
                                   pollfd{more_errors ? errors.read.get() : -1, POLLIN, 0},
                                   pollfd{signals_.descriptor(), POLLIN, 0}};
-    (void)poll(sources.data(), sources.size(), 100);
+    // Asleep until something happens: who wakes up now and then is part of what is measured.
+    (void)poll(sources.data(), sources.size(), milliseconds_until(asked_at ? *asked_at + grace : deadline));
     if (sources[0].revents != 0) more_output = output.take(outcome.output);
     if (sources[1].revents != 0) more_errors = errors.take(error_text);
     heed_signals();
