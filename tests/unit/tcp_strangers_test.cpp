@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
+
+#include <utility>
 
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/messages.hpp"
+#include "comm/backends/tcp/owner.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "support/tcp_ranks.hpp"
 
@@ -218,6 +222,83 @@ TEST(TcpStranger, DoesNotDisturbAJobThatRuns) {
     if (opened.socket) (void)send_all(opened.socket.get(), std::as_bytes(std::span(noise)), Clock::now() + 10ms);
     std::this_thread::sleep_for(1ms);
   }
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+// Without a secret the key is no secret: then the kernel tells who is who.
+constexpr uid_t somebody_else = 65534;
+
+TEST(TcpOwner, IsKnownAtBothEndsOverEveryKindOfSocketWhileItIsOpen) {
+  const std::vector<std::pair<std::string, std::string>> ways{
+      {"127.0.0.1", "127.0.0.1"}, {"::1", "::1"}, {"127.0.0.1", "::ffff:127.0.0.1"}};
+  for (const auto& [host, reached_as] : ways) {
+    const Opened door = open_listener(resolve(host, 0).addresses.at(0), 1);
+    ASSERT_TRUE(door.socket) << host;
+    Address address = resolve(reached_as, 0).addresses.at(0);
+    address.set_port(Address::local_of(door.socket.get()).port());
+    Opened near = open_connection(address, std::nullopt, Clock::now() + 1s);
+    ASSERT_TRUE(near.socket) << reached_as;
+    const Descriptor far(accept4(door.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_EQ(owner_of_other_end(near.socket.get()), geteuid()) << host << " as " << reached_as;
+    EXPECT_EQ(owner_of_other_end(far.get()), geteuid()) << host << " as " << reached_as;
+    near.socket = Descriptor();
+    EXPECT_EQ(owner_of_other_end(far.get()), std::nullopt) << "nobody's sockets look like root's";
+  }
+}
+
+TEST(TcpStranger, OfAnotherUserCannotJoinAJobWithoutASecret) {
+  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
+  for (const std::size_t stranger : {std::size_t{0}, std::size_t{1}}) {
+    auto configs = tcp_configs(2, [](auto& config) {
+      config.secret = {};
+      config.connect_timeout = 700ms;
+    });
+    std::vector<test::Process> ranks;
+    for (const auto& config : configs) {
+      ranks.emplace_back([&]() -> std::string {
+        if (config.rank == stranger && setuid(somebody_else) != 0) return "still root";
+        try {
+          (void)cobre::comm::TcpBackend::connect(config);
+          return "joined";
+        } catch (const std::exception& error) {
+          return error.what();
+        }
+      });
+    }
+    const std::string zero = ranks[0].words();
+    const std::string expected = stranger == 0
+                                     ? "a process of user 0 was turned away, because this one is user 65534's"
+                                     : "a process of user 65534 was turned away, because this one is user 0's";
+    EXPECT_NE(zero.find(expected), std::string::npos) << zero;
+    EXPECT_NE(ranks[1].words(), "joined");
+  }
+}
+
+TEST(TcpStranger, OfAnotherUserIsNotTakenForRankZeroWithoutASecret) {
+  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
+  auto configs = tcp_configs(2, [](auto& config) {
+    config.secret = {};
+    config.connect_timeout = 700ms;
+  });
+  // It knows what everyone knows, and would let anybody in.
+  test::Process impostor([&]() -> std::string {
+    if (setuid(somebody_else) != 0) return "still root";
+    std::vector<Descriptor> doors;
+    doors.push_back(open_listener(address_of(configs[0]), 8).socket);
+    Reception reception(key_from_secret("loopback, no secret"), std::move(doors), 8);
+    for (const auto until = Clock::now() + 1s; Clock::now() < until; std::this_thread::sleep_for(1ms)) {
+      for (Guest& guest : reception.serve()) (void)send_all(guest.socket.get(), raw(guest.admission), until);
+    }
+    return "done";
+  });
+  auto rank = start_connecting({configs[1]});
+  const std::string words = rank[0].words();
+  EXPECT_NE(words.find("another user than 0 listens at"), std::string::npos) << words;
+  EXPECT_EQ(impostor.words(), "done");
+}
+
+TEST(TcpStranger, IsNotWhoStartedTheOtherRanksToo) {
+  auto ranks = start_connecting(tcp_configs(3, [](auto& config) { config.secret = {}; }));
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
 }
 

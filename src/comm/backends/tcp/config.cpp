@@ -165,9 +165,12 @@ Key job_key(const TcpConfig& config) {
   return key;
 }
 
+bool is_for_one_user(const TcpConfig& config) noexcept {
+  return config.secret.empty() && !config.munge;
+}
+
 void require_protection(const TcpConfig& config, const Address& address) {
-  if (config.secret.empty() && !config.munge && !address.is_loopback())
-    throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
+  if (is_for_one_user(config) && !address.is_loopback()) throw MissingConfiguration("tcp", {"COBRE_TCP_SECRET_FILE"});
 }
 
 }  // namespace tcp

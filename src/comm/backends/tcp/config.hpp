@@ -23,6 +23,9 @@ void check(const TcpConfig& config);
 /// From the secret, or a constant where there is none.
 [[nodiscard]] Key job_key(const TcpConfig& config);
 
+/// Nothing but the kernel's word tells who belongs to the job: there is neither a secret nor MUNGE.
+[[nodiscard]] bool is_for_one_user(const TcpConfig& config) noexcept;
+
 /// Without a secret only loopback is allowed: throws MissingConfiguration for any other address.
 void require_protection(const TcpConfig& config, const Address& address);
 

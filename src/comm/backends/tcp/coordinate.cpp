@@ -2,6 +2,7 @@
 // there tell everyone where everyone is. One poll loop over everyone, so that a slow or silent visitor delays nobody.
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,11 @@
 
 namespace cobre::comm::tcp {
 namespace {
+
+Trust trust_of(const TcpConfig& config) {
+  if (config.munge) return Trust::Munge;
+  return is_for_one_user(config) ? Trust::SameUser : Trust::Secret;
+}
 
 using namespace std::chrono_literals;
 
@@ -52,7 +58,7 @@ class Coordinator final : public Rendezvous {
         where_{"connect", 0, config.size},
         key_(job_key(config)),
         deadline_(Clock::now() + config.connect_timeout),
-        reception_(key_, open_doors(), config.size + spare_places, config.munge ? Trust::Munge : Trust::Secret),
+        reception_(key_, open_doors(), config.size + spare_places, trust_of(config)),
         arrived_(config.size) {
     own_ = present(config);
   }
@@ -335,7 +341,12 @@ class Coordinator final : public Rendezvous {
     std::string words =
         core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
                      core::quoted(config_.coordinator), config_.connect_timeout.count());
-    if (reception_.strangers() > 0) {
+    if (const auto& other = reception_.other_user()) {
+      words += core::format(
+          "; a process of user {} was turned away, because this one is user {}'s: without a secret a job is for one "
+          "user, and COBRE_TCP_SECRET_FILE lets all in who have it",
+          *other, geteuid());
+    } else if (reception_.strangers() > 0) {
       const auto& last = reception_.last_stranger();
       words += core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "

@@ -2,6 +2,7 @@
 // and wait for the rest.
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/credential.hpp"
+#include "comm/backends/tcp/owner.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
@@ -124,6 +126,12 @@ class Joiner final : public Rendezvous {
     const Introduction met = introduce(opened.socket.get(), *key, Purpose::Join, config_.rank, 0, until);
     switch (met.refusal) {
       case Refusal::None:
+        // It answered, so it has taken the connection, and the kernel knows whose it is.
+        if (is_for_one_user(config_) && owner_of_other_end(opened.socket.get()) != geteuid()) {
+          problem_ = core::format("another user than {} listens at {}: set COBRE_TCP_SECRET_FILE, or take another port",
+                                  geteuid(), address.text());
+          return false;
+        }
         socket_ = std::move(opened.socket);
         session_ = met.session;
         return true;

@@ -1,7 +1,10 @@
 #include "comm/backends/tcp/reception.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 
+#include "comm/backends/tcp/owner.hpp"
 #include "comm/core/fork_guard.hpp"
 
 namespace cobre::comm::tcp {
@@ -66,12 +69,20 @@ void Reception::accept_from(const core::Descriptor& listener) {
       visitors_.pop_front();
       continue;
     }
+    if (!lets_in(connection.get())) continue;
     core::close_in_children(connection.get());
     // What follows is many small frames, and one that waited for the last to be acknowledged would wait 40 ms.
     hurry(connection.get());
     if (visitors_.size() >= places_) visitors_.pop_front();
     visitors_.emplace_back(std::move(connection), key_, Clock::now() + patience);
   }
+}
+
+bool Reception::lets_in(int connection) {
+  if (trust_ != Trust::SameUser) return true;
+  const auto owner = owner_of_other_end(connection);
+  if (owner && *owner != geteuid()) other_user_ = owner;
+  return owner == geteuid();
 }
 
 // Where MUNGE stands in for a key: what the visitor has is the first half of one, ours is the second.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <cstddef>
 #include <list>
@@ -24,8 +25,9 @@ struct Guest {
   Admission admission;
 };
 
-/// How visitors prove to belong here: they know the key, or MUNGE vouches for them.
-enum class Trust { Secret, Munge };
+/// How visitors prove to belong here: they know the key, MUNGE vouches for them, or, where there is no secret and so
+/// everyone knows the key, the kernel says that they are the same user's.
+enum class Trust { Secret, Munge, SameUser };
 
 class Reception {
  public:
@@ -43,6 +45,8 @@ class Reception {
   /// How many were turned away because they did not know the key, and the last of them.
   [[nodiscard]] std::size_t strangers() const noexcept { return strangers_; }
   [[nodiscard]] const std::optional<Address>& last_stranger() const noexcept { return last_stranger_; }
+  /// The last one who was turned away because another user started it.
+  [[nodiscard]] const std::optional<uid_t>& other_user() const noexcept { return other_user_; }
 
  private:
   struct Visitor {
@@ -57,6 +61,7 @@ class Reception {
   };
 
   void accept_from(const core::Descriptor& listener);
+  [[nodiscard]] bool lets_in(int connection);
   /// False where the visitor has to go.
   [[nodiscard]] bool listen_to(Visitor& visitor);
   [[nodiscard]] static bool take_credential(Visitor& visitor);
@@ -70,6 +75,7 @@ class Reception {
       closed_until_{};  // where no descriptor is left: a door that stays ready would be looked at for ever
   std::size_t strangers_ = 0;
   std::optional<Address> last_stranger_;
+  std::optional<uid_t> other_user_;
 };
 
 }  // namespace cobre::comm::tcp
