@@ -48,7 +48,8 @@ case $way in
     program=$folder/build/consumer
     ;;
   pkg-config)
-    libraries=$(echo "$prefix"/lib*)
+    description=$(find "$prefix" -name "$package.pc")
+    libraries=${description%/pkgconfig/*}  # lib, or lib64 where a system calls it so
     export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
     # pkg-config quotes blanks for a shell to read.
     flags=$(pkg-config --cflags --libs "$package")
