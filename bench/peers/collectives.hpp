@@ -53,7 +53,8 @@ class Vectors {
 };
 
 /// One operation with one size. `Ranks` has what sample() needs, rank, size, allreduce(send, recv), broadcast(buffer)
-/// and allgatherv(send, recv, parts); numbers are doubles. `Memory` gives buffers that live as long as it.
+/// and allgatherv(send, recv, parts), and may have the others of run_other(); roots are rank 0, numbers are doubles.
+/// `Memory` gives buffers that live as long as it.
 template <class Ranks, class Memory>
 class Point {
  public:
@@ -65,8 +66,8 @@ class Point {
         // Enough of them that a large message is not found in the caches where the last one left it.
         sets_(std::clamp<std::size_t>((std::size_t{96} << 20) / std::max<std::size_t>(bytes, 1), 2, 8)) {
     for (std::size_t i = 0; i < sets_; ++i) {
-      send_.push_back(memory.allocate(std::max<std::size_t>(count_, 1)));
-      recv_.push_back(memory.allocate(std::max<std::size_t>(count_, 1)));
+      send_.push_back(memory.allocate(std::max(count_, parts_.counts.size())));
+      recv_.push_back(memory.allocate(std::max(count_, parts_.counts.size())));
       std::fill(send_[i].begin(), send_[i].end(), 1.0 + ranks_.rank);
       std::fill(recv_[i].begin(), recv_[i].end(), 0.0);
     }
@@ -88,13 +89,69 @@ class Point {
           pace, [&, own](std::size_t i) { ranks_.allgatherv(send_[i].first(own), recv_[i].first(count_), parts_); },
           [&](std::size_t i) { return is_gathered(recv_[i]); });
     }
-    const double sum = ranks_.size * (ranks_.size + 1) / 2.0;  // allreduce, wherever its buffers lie
+    if constexpr (requires { ranks_.alltoall(send_[0], recv_[0]); }) {
+      if (operation_ != "allreduce" && operation_ != "regions") return run_other(pace);
+    }
+    const double sum = sum_up_to(ranks_.size);  // allreduce, wherever its buffers lie
     return measure(
         pace, [&](std::size_t i) { ranks_.allreduce(send_[i].first(count_), recv_[i].first(count_)); },
         [&, sum](std::size_t i) { return all_are(recv_[i].first(count_), sum); });
   }
 
  private:
+  // What only some of the contestants have. Ranks get equal parts of what has to be shared out.
+  std::vector<double> run_other(Pace pace) {
+    const auto ranks = static_cast<std::size_t>(ranks_.size);
+    const std::size_t part = std::max<std::size_t>(count_ / ranks, 1);
+    const bool root = ranks_.rank == 0;
+    const auto each_sent_its_own = [=](std::span<const double> values) {
+      for (std::size_t r = 0; r < ranks; ++r) {
+        if (!all_are(values.subspan(r * part, part), 1.0 + static_cast<double>(r))) return false;
+      }
+      return true;
+    };
+    if (operation_ == "reduce" || operation_ == "scan") {
+      const bool scans = operation_ == "scan";
+      const double sum = sum_up_to(scans ? ranks_.rank + 1 : ranks_.size);
+      return measure(
+          pace,
+          [&, scans](std::size_t i) {
+            const auto send = send_[i].first(count_);
+            const auto recv = recv_[i].first(count_);
+            scans ? ranks_.scan(send, recv) : ranks_.reduce(send, recv);
+          },
+          [&, scans, root, sum](std::size_t i) { return (!scans && !root) || all_are(recv_[i].first(count_), sum); });
+    }
+    if (operation_ == "gather") {
+      return measure(
+          pace, [&, part](std::size_t i) { ranks_.gather(send_[i].first(part), recv_[i].first(part * ranks)); },
+          [&, root](std::size_t i) { return !root || each_sent_its_own(recv_[i]); });
+    }
+    if (operation_ == "scatter") {
+      return measure(
+          pace, [&, part](std::size_t i) { ranks_.scatter(send_[i].first(part * ranks), recv_[i].first(part)); },
+          [&, part](std::size_t i) { return all_are(recv_[i].first(part), 1.0); });
+    }
+    if (operation_ == "alltoall") {
+      return measure(
+          pace,
+          [&, part](std::size_t i) { ranks_.alltoall(send_[i].first(part * ranks), recv_[i].first(part * ranks)); },
+          [&](std::size_t i) { return each_sent_its_own(recv_[i]); });
+    }
+    if (operation_ != "message") throw std::invalid_argument("there is no operation " + operation_);
+    // There and back between two ranks, so that one clock is enough.
+    return measure(
+        pace,
+        [&](std::size_t i) {
+          if (ranks_.rank > 1) return;
+          if (root) ranks_.send(send_[i].first(count_), 1);
+          ranks_.recv(recv_[i].first(count_), root ? 1 : 0);
+          if (!root) ranks_.send(send_[i].first(count_), 0);
+        },
+        [&, root](std::size_t i) { return ranks_.rank > 1 || all_are(recv_[i].first(count_), root ? 2.0 : 1.0); });
+  }
+
+  static double sum_up_to(int last) { return last * (last + 1) / 2.0; }
   static bool all_are(std::span<const double> values, double expected) {
     return std::all_of(values.begin(), values.end(), [&](double v) { return v == expected; });
   }

@@ -26,6 +26,30 @@ struct Ranks {
     MPI_Allgatherv(send.data(), static_cast<int>(send.size()), MPI_DOUBLE, recv.data(), parts.int_counts.data(),
                    parts.int_displs.data(), MPI_DOUBLE, MPI_COMM_WORLD);
   }
+  static void reduce(std::span<const double> send, std::span<double> recv) {
+    MPI_Reduce(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  }
+  static void scan(std::span<const double> send, std::span<double> recv) {
+    MPI_Scan(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  static void gather(std::span<const double> send, std::span<double> recv) {
+    const int part = static_cast<int>(send.size());
+    MPI_Gather(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  static void scatter(std::span<const double> send, std::span<double> recv) {
+    const int part = static_cast<int>(recv.size());
+    MPI_Scatter(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  void alltoall(std::span<const double> send, std::span<double> recv) const {
+    const int part = static_cast<int>(send.size()) / size;
+    MPI_Alltoall(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
+  }
+  static void send(std::span<const double> data, int to) {
+    MPI_Send(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, to, 0, MPI_COMM_WORLD);
+  }
+  static void recv(std::span<double> data, int from) {
+    MPI_Recv(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   static void slowest(std::span<double> times) {
     MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   }

@@ -3,6 +3,8 @@
 
 #include <cobre/comm.hpp>
 
+#include <optional>
+
 #include "collectives.hpp"
 
 namespace bench {
@@ -23,7 +25,25 @@ struct OurRanks {
   void allgatherv(std::span<const double> send, std::span<double> recv, const Parts& parts) const {
     comm.allgatherv(send, recv, parts.counts, parts.displs);
   }
+  void reduce(std::span<const double> send, std::span<double> recv) const {
+    comm.reduce(send, recv, cobre::comm::ReduceOp::Sum, 0);
+  }
+  void scan(std::span<const double> send, std::span<double> recv) const {
+    comm.scan(send, recv, cobre::comm::ReduceOp::Sum);
+  }
+  void gather(std::span<const double> send, std::span<double> recv) const { comm.gather(send, recv, 0); }
+  void scatter(std::span<const double> send, std::span<double> recv) const { comm.scatter(send, recv, 0); }
+  void alltoall(std::span<const double> send, std::span<double> recv) const { comm.alltoall(send, recv); }
+  void send(std::span<const double> data, int to) { partner(to).send(data); }
+  void recv(std::span<double> data, int from) { partner(from).recv(data); }
   void slowest(std::span<double> times) const { comm.allreduce_inplace(times, cobre::comm::ReduceOp::Max); }
+
+ private:
+  auto& partner(int other) {
+    if (!channel_) channel_.emplace(comm.channel(static_cast<std::size_t>(other), 0));
+    return *channel_;
+  }
+  std::optional<decltype(comm.channel(0, 0))> channel_;
 };
 
 }  // namespace bench

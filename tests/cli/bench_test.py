@@ -80,11 +80,11 @@ class Measuring(CommandTest):
         self.assertIsNone(records["gloo"]["ratio"])
 
     def test_every_operation_runs_with_odd_rank_counts_and_more_ranks_than_cores(self):
-        job = run(*QUICK, "--ops", "barrier,broadcast,allreduce,allgatherv,regions", "--sizes", "8,24", "--ranks", "3",
+        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "scatter", "alltoall", "scan", "message")
+        job = run(*QUICK, "--ops", ",".join(("barrier", *moving)), "--sizes", "8,24", "--ranks", "3",
                   "--backends", "shm,tcp", "--peers", "none", "--json", file("odd.json"), timeout=60)
         self.assertEqual(job.returncode, 0, job.stderr)
         points = {(r["op"], r["bytes"]) for r in load("odd.json")["records"]}
-        moving = ("broadcast", "allreduce", "allgatherv", "regions")
         self.assertEqual(points, {("barrier", 0)} | {(op, bytes) for op in moving for bytes in (8, 24)})
 
     def test_what_is_below_its_bar_is_marked(self):
@@ -180,7 +180,7 @@ class Usage(CommandTest):
     def test_what_is_wrong_is_said_in_one_line(self):
         missing = file("nowhere/run.json")
         for arguments, said in {
-            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions",
+            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, scatter, alltoall, scan, message",
             ("--sizes", "8,12"): "--sizes: '12' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "0"): "--sizes: '0' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "many"): "--sizes: 'many' is no size; write bytes up to 2G, as in 8,1K,4M",

@@ -43,6 +43,11 @@ class Contest {
           run_.absences.push_back({name, *reason});
         } else {
           present_.push_back(&contestant);
+          for (const std::string& operation : options.operations) {
+            if (has(contestant, operation)) continue;
+            run_.absences.push_back(
+                {name, format("not measured in {}: that is for ours and for plain MPI", operation)});
+          }
         }
       }
     }
@@ -90,7 +95,8 @@ class Contest {
     std::vector<Turn> all;
     for (const Contestant* const one : present_) {
       if (one->ours && (one->backend == "local" ? ranks != 1 : !asked)) continue;
-      if (ranks == 1 && !one->ours && one->over_sockets) continue;  // nobody to talk to
+      if (!has(*one, operation)) continue;
+      if (ranks == 1 && ((!one->ours && one->over_sockets) || operation == "message")) continue;  // nobody to talk to
       for (const std::string& level : one->levels) {
         // The threads of a plan need what a program without plans can do without.
         if (options_.persistent && level == "single") continue;

@@ -46,6 +46,10 @@ files::path own_file() {
   return files::read_symlink("/proc/self/exe");
 }
 
+bool is_plain_mpi(const Contestant& contestant) {
+  return contestant.program == "openmpi" || contestant.program == "mpich";
+}
+
 files::path program_in(const std::string& folder, const std::string& program) {
   return files::path(folder) / ("cobre-bench-" + program);
 }
@@ -85,10 +89,14 @@ std::string program_folder() {
                           comm::core::joined(looked, " nor in ")));
 }
 
+bool has(const Contestant& contestant, const std::string& operation) {
+  static const std::vector<std::string> of_some{"reduce", "gather", "scatter", "alltoall", "scan", "message"};
+  return contestant.ours || is_plain_mpi(contestant) || std::ranges::find(of_some, operation) == of_some.end();
+}
+
 std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder,
                                               const std::string& pattern) {
-  const bool plain_mpi = contestant.program == "openmpi" || contestant.program == "mpich";
-  if (!pattern.empty() && !contestant.ours && !plain_mpi) {
+  if (!pattern.empty() && !contestant.ours && !is_plain_mpi(contestant)) {
     return format("not measured: {} is written for ours and for plain MPI", pattern);
   }
   const auto program = program_in(folder, contestant.program);

@@ -28,6 +28,9 @@ struct Contestant {
 /// that says where it looked.
 [[nodiscard]] std::string program_folder();
 
+/// Gloo and Boost.MPI are measured in what every backend and every peer has.
+[[nodiscard]] bool has(const Contestant& contestant, const std::string& operation);
+
 /// Why it cannot be measured here, in the pattern where there is one; nothing where it can.
 [[nodiscard]] std::optional<std::string> reason_for_absence(const Contestant& contestant, const std::string& folder,
                                                             const std::string& pattern);

@@ -1,6 +1,7 @@
 #include "limits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <sstream>
 
@@ -37,8 +38,9 @@ std::vector<std::size_t> Limits::sizes(std::size_t bytes, std::size_t ranks) {
 
 std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std::size_t ranks, std::size_t cores,
                                  bool over_sockets) const {
-  if (name.starts_with("sddp")) return std::nullopt;
-  const std::string operation = name.substr(0, name.find('_'));       // a plan does the same
+  const std::string operation = name.substr(0, name.find('_'));  // a plan does the same
+  const std::array said{"barrier", "broadcast", "allreduce", "allgatherv", "regions"};
+  if (std::ranges::find(said, operation) == said.end()) return std::nullopt;
   const auto steps = static_cast<double>(std::bit_width(ranks - 1));  // of a tree
   const auto most = [](std::optional<double> a, std::optional<double> b) {
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;

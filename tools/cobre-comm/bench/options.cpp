@@ -25,7 +25,10 @@ using Words = std::vector<std::string>;
 constexpr std::size_t largest = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
 constexpr std::size_t most_ranks = 128;
 
-const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions"};
+// Without a word about it, the four that every backend and every peer has.
+const Words usual{"barrier", "broadcast", "allreduce", "allgatherv"};
+const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
+                       "gather",  "scatter",   "alltoall",  "scan",       "message"};
 
 // The solver that this library was written for, and examples/sddp with its exchanges by allgatherv and in regions.
 const Words patterns{"sddp", "sddp-example", "sddp-example-regions"};
@@ -109,8 +112,7 @@ void read_operations(const Wishes& wishes, Options& options) {
     }
     return;
   }
-  options.operations = wishes.operations.empty() ? Words(operations.begin(), operations.end() - 1)
-                                                 : chosen(wishes.operations, "--ops", "operation", operations);
+  options.operations = wishes.operations.empty() ? usual : chosen(wishes.operations, "--ops", "operation", operations);
   if (!options.persistent) return;
   const Words with_plans{"broadcast", "allreduce", "allgatherv"};
   if (wishes.operations.empty()) options.operations = with_plans;
@@ -144,7 +146,10 @@ std::vector<std::size_t> sizes_for(const Options& options, const std::string& op
   if (!options.pattern.empty()) return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
   if (!options.sizes.empty()) return options.sizes;
   // A state of the solver, or one number, and up to what no cache holds.
-  return {operation.ends_with("allgatherv") ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
+  const Words shared_out{"gather", "scatter", "alltoall"};
+  const bool in_parts =
+      operation.ends_with("allgatherv") || std::ranges::find(shared_out, operation) != shared_out.end();
+  return {in_parts ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
 }
 
 }  // namespace cobre::command::bench
