@@ -344,6 +344,8 @@ class Mailroom final : public detail::Mailbox {
     for (std::size_t peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       moved = give_out(peer) || moved;
+      // What comes next may be for a receive that follows at once: better there than kept.
+      if (awaited != nullptr && awaited->state != Transfer::State::UnderWay) return true;
       moved = take_in(peer, awaited) || moved;
     }
     return moved;

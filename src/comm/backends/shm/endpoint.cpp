@@ -107,6 +107,7 @@ void Endpoint::try_single_copy(bool wanted) {
   }
   const auto verdicts = exchange(record, Word{works});
   single_copy_ = std::ranges::all_of(verdicts, [](Word verdict) { return verdict != 0; });
+  mailroom_.pipes().use_single_copy(single_copy_);
 }
 
 // Which stores reach a reader sooner depends on where the cores sit and on whether the writer goes on meanwhile: the

@@ -1,7 +1,10 @@
 #include "comm/backends/shm/mail.hpp"
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "comm/core/format.hpp"
 
@@ -10,6 +13,11 @@ namespace {
 
 // A long message is published in pieces, so that its receiver copies one out while the next is copied in.
 constexpr std::size_t pieces = 4;
+
+// Where pipes are small, because there are many: shorter ones are sooner copied twice than asked of the kernel.
+constexpr std::size_t shortest_offer = std::size_t{16} << 10;
+// At once: in between, the sender may withdraw.
+constexpr std::size_t largest_fetch = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -49,8 +57,10 @@ std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
                             std::span<const std::byte> second) noexcept {
   Ends& ends = ends_[peer];
   std::size_t pushed = 0;
+  const bool long_enough = single_copy_ && second.size() > std::max(capacity_, shortest_offer);
   while (!first.empty() || !second.empty()) {
-    const std::size_t wanted = std::min(first.size() + second.size(), capacity_ / pieces);
+    if (long_enough && first.empty()) return pushed + offer(peer, second);
+    const std::size_t wanted = std::min(first.size() + (long_enough ? 0 : second.size()), capacity_ / pieces);
     if (capacity_ - (ends.written - ends.seen_read) < wanted) {
       // Acquire: pairs with the release in pull(). What lay there has been copied out before it is overwritten.
       ends.seen_read = ends.out->read.load(std::memory_order_acquire);
@@ -71,12 +81,38 @@ std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
   return pushed;
 }
 
+// Nothing that was accepted until the receiver has all of it.
+std::size_t MailPipes::offer(std::size_t peer, std::span<const std::byte> bytes) noexcept {
+  Ends& ends = ends_[peer];
+  MailPipe& pipe = *ends.out;
+  if (!ends.offering) {
+    ends.offering = true;
+    pipe.offered_address.store(reinterpret_cast<Word>(bytes.data()), std::memory_order_relaxed);
+    pipe.offered_bytes.store(bytes.size(), std::memory_order_relaxed);
+    // Release: pairs with pull(), which then finds where, how long, all that was written before, and the bytes there.
+    pipe.offers.store(++ends.offers_made, std::memory_order_release);
+    wake(peer);
+    return 0;
+  }
+  // Acquire: pairs with the release in fetch(). The receiver has read the bytes before their owner writes others.
+  if (pipe.read.load(std::memory_order_acquire) != ends.written + bytes.size()) return 0;
+  ends.offering = false;
+  ends.written += bytes.size();
+  ends.seen_read = ends.written;
+  pipe.written.store(ends.written, std::memory_order_release);
+  return bytes.size();
+}
+
 std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most) noexcept {
   Ends& ends = ends_[peer];
-  if (ends.seen_written == ends.read) {
-    ends.seen_written = ends.in->written.load(std::memory_order_acquire);  // pairs with push()
+  if (ends.seen_written <= ends.read) {
+    // In this order: who sees an offer also sees what was written before it.
+    const Word offers = ends.in->offers.load(std::memory_order_acquire);    // pairs with offer()
+    const Word written = ends.in->written.load(std::memory_order_acquire);  // pairs with push()
+    // What was fetched is counted by its sender only later.
+    if (written <= ends.read) return offers != ends.offers_taken ? fetch(peer, into, most) : 0;
     // A peer whose memory is corrupt may claim anything: never more than the ring can hold is believed.
-    if (ends.seen_written - ends.read > capacity_) ends.seen_written = ends.read + capacity_;
+    ends.seen_written = std::min(written, ends.read + capacity_);
   }
   const std::size_t count = std::min<std::size_t>(most, ends.seen_written - ends.read);
   if (count == 0) return 0;
@@ -90,7 +126,63 @@ std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most)
   return count;
 }
 
+std::size_t MailPipes::fetch(std::size_t peer, std::byte* into, std::size_t most) noexcept {
+  Ends& ends = ends_[peer];
+  MailPipe& pipe = *ends.in;
+  const Word bytes = pipe.offered_bytes.load(std::memory_order_relaxed);
+  const Word address = pipe.offered_address.load(std::memory_order_relaxed);
+  if (ends.fetched >= bytes) return 0;
+  const std::size_t count = std::min({most, static_cast<std::size_t>(bytes - ends.fetched), largest_fetch});
+  // Acquire and release: what is read between these two has not been withdrawn before the second.
+  Hold open = Hold::Open;
+  if (!pipe.hold.compare_exchange_strong(open, Hold::BeingRead, std::memory_order_acq_rel)) return 0;
+  const bool copied = copy_from(peer, address + ends.fetched, into, count);
+  Hold reading = Hold::BeingRead;
+  if (!pipe.hold.compare_exchange_strong(reading, Hold::Open, std::memory_order_acq_rel)) {
+    pipe.hold.store(Hold::Left, std::memory_order_release);  // pairs with withdraw()
+    return 0;
+  }
+  if (!copied) return 0;  // the sender is gone: see check()
+  ends.fetched += count;
+  ends.read += count;
+  pipe.read.store(ends.read, std::memory_order_release);  // pairs with the acquire in offer()
+  if (ends.fetched == bytes) {
+    ends.fetched = 0;
+    ++ends.offers_taken;
+    wake(peer);  // it waits for nothing less
+  }
+  return count;
+}
+
+bool MailPipes::copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept {
+  if (peers_[peer].same_process) {
+    std::memcpy(into, reinterpret_cast<const std::byte*>(address), bytes);
+    return true;
+  }
+  while (bytes > 0) {
+    const iovec local{into, bytes};
+    const iovec source{reinterpret_cast<void*>(address), bytes};
+    const ssize_t moved = process_vm_readv(peers_[peer].pid, &local, 1, &source, 1, 0);
+    if (moved <= 0) return false;
+    into += moved;
+    address += static_cast<Word>(moved);
+    bytes -= static_cast<std::size_t>(moved);
+  }
+  // Its number may have been another process's already.
+  return peers_.alive(peer);
+}
+
+// From here on the buffer is its owner's alone: what another process is reading of it will not count, and a thread of
+// this process, which might find it gone, is waited for.
+void MailPipes::withdraw(std::size_t peer) noexcept {
+  std::atomic<Hold>& hold = ends_[peer].out->hold;
+  if (hold.exchange(Hold::Withdrawn, std::memory_order_acq_rel) != Hold::BeingRead) return;
+  if (!peers_[peer].same_process) return;
+  while (hold.load(std::memory_order_acquire) != Hold::Left) std::this_thread::yield();
+}
+
 void MailPipes::break_off(std::size_t peer) noexcept {
+  if (ends_[peer].offering) withdraw(peer);
   ends_[peer].out->broken_off.store(1, std::memory_order_release);  // pairs with check()
   wake(peer);
 }

@@ -28,6 +28,8 @@ class MailPipes {
   template <class Look>
   void sleep(Look&& look, std::chrono::nanoseconds longest);
   [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
+  /// Long messages are fetched from where they lie. All ranks or none: each can read the memory of each other.
+  void use_single_copy(bool works) noexcept { single_copy_ = works; }
   void set_patience(std::chrono::milliseconds timeout, std::chrono::milliseconds warn_after) noexcept {
     settings_.timeout = timeout;
     settings_.warn_after = warn_after;
@@ -39,13 +41,21 @@ class MailPipes {
     MailPipe* out;
     Word written = 0;
     Word seen_read = 0;
+    Word offers_made = 0;
+    bool offering = false;
     MailPipe* in;
     Word read = 0;
     Word seen_written = 0;
+    Word offers_taken = 0;
+    Word fetched = 0;  // of the offer after those
   };
 
   void wake(std::size_t peer) noexcept;
   void put(Ends& ends, std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] std::size_t offer(std::size_t peer, std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] std::size_t fetch(std::size_t peer, std::byte* into, std::size_t most) noexcept;
+  [[nodiscard]] bool copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept;
+  void withdraw(std::size_t peer) noexcept;
 
   MailArea area_;
   Channel& channel_;
@@ -54,6 +64,7 @@ class MailPipes {
   algorithms::MailSettings settings_;
   bool asymmetric_fences_;
   std::size_t capacity_;
+  bool single_copy_ = false;
   Bell& bell_;
   std::vector<Ends> ends_;
 };

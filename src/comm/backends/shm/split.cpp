@@ -79,6 +79,7 @@ Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gath
   topology_ = topology::part_of(whole.topology_, division.members());
   // Found out between all ranks of the whole, so true of these; and all of them have the same opinion.
   single_copy_ = whole.single_copy_;
+  mailroom_.pipes().use_single_copy(single_copy_);
   stream_rooted_ = whole.stream_rooted_;
   stream_symmetric_ = whole.stream_symmetric_;
 }
