@@ -98,7 +98,7 @@ class Contest {
       if (!has(*one, operation)) continue;
       if (ranks == 1 && ((!one->ours && one->over_sockets) || operation == "message")) continue;  // nobody to talk to
       for (const std::string& level : one->levels) {
-        // The threads of a plan need what a program without plans can do without.
+        // Plans that go on by themselves need the threads that other programs can do without.
         if (options_.persistent && level == "single") continue;
         all.push_back({ranks, operation, one, level});
       }
@@ -141,7 +141,7 @@ class Contest {
 
   void run(Turn& turn, const std::string& name) {
     const bool crowded = turn.ranks > run_.cores;
-    // The threads of a plan use the cores that are free, if there are any.
+    // Where plans run on threads, these use the cores that are free, if there are any.
     const bool bind = !crowded && !options_.persistent;
     Trial trial{start_command(*turn.contestant, turn.level, turn.ranks, bind, folder_), turn.contestant->environment};
     // Ranks that share a core leave a barrier far apart: only a long batch makes that small.
