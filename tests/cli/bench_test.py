@@ -1,17 +1,17 @@
 """cobre-comm bench: small sizes, few rounds; what it says, not how fast anything is."""
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
 import signal
-import struct
 import subprocess
-import termios
+import sys
 import unittest
 
-from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+
+from terminal import drawn_on_terminal  # noqa: E402
+from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
 FAST = ["bench", "--effort", "0.005"]
@@ -221,17 +221,9 @@ class Watching(CommandTest):
         self.expect_gone(started, seconds=5)
 
     def test_a_terminal_shows_a_bar_with_the_time_that_is_left(self):
-        terminal, inside = pty.openpty()
-        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-        job = start(*FAST, "--rounds", 2, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "none", stderr=inside)
-        os.close(inside)
-        drawn = b""
-        try:
-            while part := os.read(terminal, 4096):
-                drawn += part
-        except OSError:
-            pass  # the other end is closed
-        os.close(terminal)
+        job, drawn = drawn_on_terminal(
+            lambda terminal: start(*FAST, "--rounds", 2, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "none",
+                                   stderr=terminal))
         out = job.stdout.read()
         self.assertEqual(job.wait(LIMIT), 0)
         self.assertRegex(drawn, rb"\[#+\.+\] 2/3  \d+ s left  2 ranks, barrier, round 2 of 2: shm")

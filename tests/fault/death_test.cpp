@@ -6,6 +6,7 @@
 #include <random>
 
 #include "fault/on_backends.hpp"
+#include "fault/parts_of_the_dead.hpp"
 
 namespace {
 
@@ -262,19 +263,7 @@ TEST_P(Death, DuringStartUpIsNamedByThoseThatHaveCome) {
 // Parts watch the processes of their own ranks, and those alone.
 TEST_P(Death, BreaksThePartsOfTheDeadAndNoOthers) {
   test::Shared<Board> board;
-  constexpr std::size_t size = 4;
-  auto ranks = start(size, [&](const CommBackend& comm) -> std::string {
-    const auto part = comm.split(comm.rank() < 2 ? 0 : 1, -static_cast<int>(comm.rank()));
-    part->barrier();
-    if (comm.rank() == 1) {  // rank 0 of its part
-      eventually([&] { return board->ready == static_cast<int>(size) - 1; });
-      raise(SIGKILL);
-    }
-    ++board->ready;
-    const std::string first = outcome_of([&] { part->barrier(); });
-    const std::string second = outcome_of([&] { part->barrier(); });
-    return first + "; " + second + "; " + outcome_of([&] { comm.barrier(); });
-  });
+  auto ranks = start(4, [&](const CommBackend& comm) { return fault::lose_a_rank_of_a_part(comm, board->ready); });
   EXPECT_EQ(ranks[0].words(), killed(0) + "; InvalidCommunicator; " + killed(1));
   for (const std::size_t rank : {2U, 3U}) EXPECT_EQ(ranks[rank].words(), "fine; fine; " + killed(1));
 }

@@ -1,8 +1,10 @@
-// Deaths that only shared memory knows.
+// Deaths, and memory that cannot be reached, that only shared memory knows.
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "support/memory_group.hpp"
 #include "support/shm_ranks.hpp"
@@ -72,6 +74,28 @@ TEST(ShmDeath, InTheMiddleOfALargeCopyIsPeerFailedAndNotGarbage) {
       }
     }
   }
+}
+
+// Such as memory of a device: the sender need not touch it, and the kernel does not read it for others.
+TEST(ShmMessage, FromMemoryThatCannotBeReadIsAnErrorAndNoHang) {
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
+    if (!comm.uses_single_copy()) return "no single copy here";
+    const auto channel = comm.channel(1 - comm.rank(), 0);
+    void* const memory =
+        mmap(nullptr, bytes, comm.rank() == 0 ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const std::span message(static_cast<std::byte*>(memory), bytes);
+    try {
+      comm.rank() == 0 ? channel.send(message) : channel.recv(message);
+      return "fine";
+    } catch (const cobre::comm::CommError& error) {
+      return error.what();
+    }
+  });
+  const std::string receiver = ranks[1].words();
+  EXPECT_NE(receiver.find("the memory of rank 0 cannot be read any more; switch single_copy off"), std::string::npos)
+      << receiver;
+  EXPECT_NE(ranks[0].words(), "fine");
 }
 
 }  // namespace

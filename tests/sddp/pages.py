@@ -1,17 +1,17 @@
 """The console, the JSON and the page say the same; a browser draws the page."""
 
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
-import struct
 import subprocess
-import termios
+import sys
 
-from program import TINY, Program, check
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+
+from program import TINY, Program, check  # noqa: E402
+from terminal import drawn_on_terminal  # noqa: E402
 
 program = Program()
 page, data = program.file("page.html"), program.file("result.json")
@@ -31,16 +31,9 @@ for times in result["times"]:
     check(abs(parts - times["total"]) < 1e-9 and times["solve"] > 0, f"the parts of the time: {times}")
 
 # On a terminal there is a bar.
-terminal, inside = pty.openpty()
-fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-with subprocess.Popen([program.arguments.program, *TINY], stdout=inside, env=program.environment("local")) as shown:
-    os.close(inside)
-    drawn = b""
-    try:
-        while part := os.read(terminal, 4096):
-            drawn += part
-    except OSError:
-        pass  # the other end is closed
+shown, drawn = drawn_on_terminal(
+    lambda terminal: subprocess.Popen([program.arguments.program, *TINY], stdout=terminal, env=program.environment("local")))
+check(shown.wait(60) == 0, "the program ends well on a terminal")
 check(b"\r[####" in drawn and b"6/6  lower" in drawn, f"the terminal shows {drawn}")
 
 # The page fetches nothing, and a browser finds in it what the JSON holds.

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/owner.hpp"
@@ -285,7 +286,7 @@ TEST(TcpStranger, OfAnotherUserIsNotTakenForRankZeroWithoutASecret) {
     if (setuid(somebody_else) != 0) return "still root";
     std::vector<Descriptor> doors;
     doors.push_back(open_listener(address_of(configs[0]), 8).socket);
-    Reception reception(key_from_secret("loopback, no secret"), std::move(doors), 8);
+    Reception reception(job_key(configs[0]), std::move(doors), 8);
     for (const auto until = Clock::now() + 1s; Clock::now() < until; std::this_thread::sleep_for(1ms)) {
       for (Guest& guest : reception.serve()) (void)send_all(guest.socket.get(), raw(guest.admission), until);
     }

@@ -97,11 +97,7 @@ class Contest {
       if (one->ours && (one->backend == "local" ? ranks != 1 : !asked)) continue;
       if (!has(*one, operation)) continue;
       if (ranks == 1 && ((!one->ours && one->over_sockets) || operation == "message")) continue;  // nobody to talk to
-      for (const std::string& level : one->levels) {
-        // Plans that go on by themselves need the threads that other programs can do without.
-        if (options_.persistent && level == "single") continue;
-        all.push_back({ranks, operation, one, level});
-      }
+      for (const std::string& level : one->levels) all.push_back({ranks, operation, one, level});
     }
     return all;
   }
@@ -141,9 +137,8 @@ class Contest {
 
   void run(Turn& turn, const std::string& name) {
     const bool crowded = turn.ranks > run_.cores;
-    // Where plans run on threads, these use the cores that are free, if there are any.
-    const bool bind = !crowded && !options_.persistent;
-    Trial trial{start_command(*turn.contestant, turn.level, turn.ranks, bind, folder_), turn.contestant->environment};
+    Trial trial{start_command(*turn.contestant, turn.level, turn.ranks, !crowded, folder_),
+                turn.contestant->environment};
     // Ranks that share a core leave a barrier far apart: only a long batch makes that small.
     const double batch = (crowded ? 4000.0 : 1000.0) * options_.effort;
     trial.command.insert(trial.command.end(), {format("{}", batch), format("{}", 60'000.0 * options_.effort),

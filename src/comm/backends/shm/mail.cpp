@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
@@ -18,6 +19,9 @@ constexpr std::size_t pieces = 4;
 constexpr std::size_t shortest_offer = std::size_t{16} << 10;
 // At once: in between, the sender may withdraw.
 constexpr std::size_t largest_fetch = std::size_t{1} << 20;
+
+using Clock = std::chrono::steady_clock;
+constexpr auto patience_with_the_dying = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -136,13 +140,16 @@ std::size_t MailPipes::fetch(std::size_t peer, std::byte* into, std::size_t most
   // Acquire and release: what is read between these two has not been withdrawn before the second.
   Hold open = Hold::Open;
   if (!pipe.hold.compare_exchange_strong(open, Hold::BeingRead, std::memory_order_acq_rel)) return 0;
-  const bool copied = copy_from(peer, address + ends.fetched, into, count);
+  const int refusal = copy_from(peer, address + ends.fetched, into, count);
   Hold reading = Hold::BeingRead;
   if (!pipe.hold.compare_exchange_strong(reading, Hold::Open, std::memory_order_acq_rel)) {
     pipe.hold.store(Hold::Left, std::memory_order_release);  // pairs with withdraw()
     return 0;
   }
-  if (!copied) return 0;  // the sender is gone: see check()
+  if (refusal != 0) {  // the sender is gone, or its buffer is no ordinary memory: check() tells which
+    ends.refusal = refusal;
+    return 0;
+  }
   ends.fetched += count;
   ends.read += count;
   pipe.read.store(ends.read, std::memory_order_release);  // pairs with the acquire in offer()
@@ -154,22 +161,22 @@ std::size_t MailPipes::fetch(std::size_t peer, std::byte* into, std::size_t most
   return count;
 }
 
-bool MailPipes::copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept {
+int MailPipes::copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept {
   if (peers_[peer].same_process) {
     std::memcpy(into, reinterpret_cast<const std::byte*>(address), bytes);
-    return true;
+    return 0;
   }
   while (bytes > 0) {
     const iovec local{into, bytes};
     const iovec source{reinterpret_cast<void*>(address), bytes};
     const ssize_t moved = process_vm_readv(peers_[peer].pid, &local, 1, &source, 1, 0);
-    if (moved <= 0) return false;
+    if (moved <= 0) return moved < 0 ? errno : EFAULT;
     into += moved;
     address += static_cast<Word>(moved);
     bytes -= static_cast<std::size_t>(moved);
   }
   // Its number may have been another process's already.
-  return peers_.alive(peer);
+  return peers_.alive(peer) ? 0 : ESRCH;
 }
 
 // From here on the buffer is its owner's alone: what another process is reading of it will not count, and a thread of
@@ -189,7 +196,18 @@ void MailPipes::break_off(std::size_t peer) noexcept {
 
 void MailPipes::check(const Where& where, std::size_t peer) const {
   const bool broken_off = ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0;
-  if (!broken_off && !channel_.has_left(peer) && peers_.alive(peer)) return;
+  const auto is_there = [&] { return !broken_off && !channel_.has_left(peer) && peers_.alive(peer); };
+  if (is_there()) {
+    if (ends_[peer].refusal == 0) return;
+    // The kernel takes a dying process's memory away before it reports the process dead.
+    const auto give_up = Clock::now() + patience_with_the_dying;
+    while (is_there() && Clock::now() < give_up) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (is_there()) {
+      throw CollectiveFailed(
+          where, ends_[peer].refusal,
+          core::format("the memory of rank {} cannot be read any more; switch single_copy off", peer));
+    }
+  }
   // It may have gone because of something that all are told. What it had seen of that before it broke off or left is
   // visible here: both are releases, and were acquired above.
   channel_.require_no_verdict(where);

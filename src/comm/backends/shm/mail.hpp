@@ -48,13 +48,15 @@ class MailPipes {
     Word seen_written = 0;
     Word offers_taken = 0;
     Word fetched = 0;  // of the offer after those
+    int refusal = 0;   // why the kernel did not let it be fetched
   };
 
   void wake(std::size_t peer) noexcept;
   void put(Ends& ends, std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] std::size_t offer(std::size_t peer, std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] std::size_t fetch(std::size_t peer, std::byte* into, std::size_t most) noexcept;
-  [[nodiscard]] bool copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept;
+  /// 0, or why not.
+  [[nodiscard]] int copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept;
   void withdraw(std::size_t peer) noexcept;
 
   MailArea area_;
