@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
         work.sum += comm.allreduce(mine, cobre::comm::ReduceOp::Sum);
         ++work.step;
         if (comm.rank() == 0) save(argv[1], work);
+        comm.barrier();  // nobody begins the next step before this one is safe
       }
     } catch (const cobre::comm::PeerFailed& error) {
       std::fprintf(stderr, "rank %zu: rank %zu died, step %d is saved; run me again\n", comm.rank(), error.rank(),
