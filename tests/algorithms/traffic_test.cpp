@@ -24,7 +24,7 @@ class Traffic : public ::testing::TestWithParam<std::size_t> {
     network.run(body);
   }
 
-  static constexpr std::size_t count = std::size_t{1} << 20;
+  static constexpr std::size_t count = std::size_t{1} << 17;
   static constexpr std::size_t bytes = count * sizeof(double);
 
   // The same data serves all ranks and all results: what is counted does not depend on it.
