@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from support import RANKS, CommandTest, children_of, descendants_of, run, start
+from support import RANKS, CommandTest, children_of, descendants_of, run, start, write_script
 
 FOLDER = os.environ["COBRE_COMM_TEST_FOLDER"]
 # Does what ssh does, on this machine: everything after the host goes to a shell in one piece.
@@ -15,10 +15,8 @@ TWO_HOSTS = ["--rsh", SHELL, "--hosts", "127.0.0.1:2,127.0.0.1:2"]
 
 
 def setUpModule():
-    with open(SHELL, "w", encoding="utf-8") as out:
-        out.write('#!/bin/sh\ntest "$1" = unreachable && { echo "no route to $1" >&2; exit 255; }\n'
-                  'shift\ncd / && exec sh -c "$*"\n')
-    os.chmod(SHELL, 0o755)
+    write_script(SHELL, '#!/bin/sh\ntest "$1" = unreachable && { echo "no route to $1" >&2; exit 255; }\n'
+                        'shift\ncd / && exec sh -c "$*"\n')
 
 
 class OneMachine(CommandTest):
@@ -130,6 +128,109 @@ class Hosts(CommandTest):
             self.assertIn(words, job.stderr)
 
 
+class FailingHosts(CommandTest):
+    """A failure on one host, and how soon and in which words the job ends on all of them."""
+
+    TWO_NAMES = ["--rsh", SHELL, "--hosts", "127.0.0.1:2,localhost:2"]
+    # What the shell of rank 3 does at its end tells when that was.
+    FAILS = "sleep 0.2; date +%s.%N; exit 7"
+
+    def run_and_time(self, script, *options):
+        """The job, and the seconds from the failure to its end."""
+        job = run("run", *options, *self.TWO_NAMES, "--", "sh", "-c", script)
+        ended = time.time()
+        moment = re.search(r"(?m)^\d+\.\d+$", job.stdout)
+        self.assertTrue(moment, job)
+        return job, ended - float(moment.group())
+
+    def expect_one_word(self, err, pattern):
+        self.assertEqual(err.count("(pid "), 1, err)
+        self.assertRegex(err, pattern)
+
+    def started(self, *arguments):
+        job = start("run", *self.TWO_NAMES, RANKS, *arguments, env={**os.environ, "COBRE_TCP_SHARED_MEMORY": "0"})
+        self.assertEqual(job.stdout.readline(), "stuck\n")
+        return job
+
+    @staticmethod
+    def ranks_of(job):
+        """Rank -> pid, of those that have become the program."""
+        found = {}
+        for pid in descendants_of(job.pid):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environment, open(f"/proc/{pid}/cmdline", "rb") as command:
+                    number = re.search(rb"COBRE_TCP_RANK=(\d+)", environment.read())
+                    if number and RANKS.encode() in command.read():
+                        found[int(number.group(1))] = pid
+            except OSError:
+                continue  # it has ended meanwhile
+        return found
+
+    def agent_of(self, job, rank):
+        pid = self.ranks_of(job)[rank]
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return int(stat.read().rsplit(")", 1)[1].split()[1])
+
+    def test_ranks_on_other_hosts_that_will_not_end_are_killed_within_two_seconds(self):
+        job, seconds = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\n'
+                                         "trap '' TERM; while :; do sleep 0.1; done")
+        self.assertEqual(job.returncode, 7, job.stderr)
+        self.assertGreater(seconds, 1.0)  # they had their second
+        self.assertLess(seconds, 2.6)
+        self.expect_one_word(job.stderr, r"^cobre-comm: rank 3 of 4 \(pid \d+ on \S+\) ended with code 7; ending the others$")
+
+    def test_ranks_that_end_badly_when_they_are_asked_to_are_not_the_first_that_failed(self):
+        # The host with the failure is the last one to end: its other rank does not listen.
+        job, _ = self.run_and_time(f'case "$COBRE_TCP_RANK" in 3) {self.FAILS};; 2) trap "" TERM;; *) trap "exit 1" TERM;;'
+                                   " esac\nwhile :; do sleep 0.1; done")
+        self.assertEqual(job.returncode, 7, job.stderr)
+        self.expect_one_word(job.stderr, "rank 3 of 4 .* ended with code 7")
+
+    def test_keep_going_leaves_the_other_hosts_alone(self):
+        job, _ = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\nsleep 1.5; echo went on',
+                                   "--keep-going")
+        self.assertEqual((job.returncode, job.stdout.count("went on")), (7, 3), job.stderr)
+        self.expect_one_word(job.stderr, "rank 3 of 4 .* ended with code 7; the others go on")
+
+    def test_an_agent_that_does_not_listen_is_not_waited_for(self):
+        job = self.started("stuck", 1)
+        stopped = self.agent_of(job, 2)
+        everyone = descendants_of(job.pid)
+        os.kill(stopped, signal.SIGSTOP)
+        begin = time.monotonic()
+        os.kill(self.ranks_of(job)[1], signal.SIGKILL)
+        _, err = self.ended(job)
+        self.assertLess(time.monotonic() - begin, 2.6)
+        self.assertEqual(job.returncode, 128 + 9, err)
+        self.expect_one_word(err, r"rank 1 of 4 .* was killed by signal 9 \(SIGKILL\)")
+        self.expect_gone(everyone)
+
+    def test_a_host_that_does_not_answer_any_more_is_named(self):
+        job = self.started("stuck", 1)
+        ranks = self.ranks_of(job)
+        os.kill(self.agent_of(job, 2), signal.SIGSTOP)
+        for rank in (2, 3):
+            os.kill(ranks[rank], signal.SIGKILL)
+        # Rank 1 communicates no more, so nobody but rank 0 knows.
+        _, err = self.ended(job)
+        self.assertEqual(job.returncode, 128 + 9, err)
+        self.assertIn("cobre-comm: the agent on host localhost does not answer any more\n", err)
+
+    def test_a_rank_that_somebody_else_asked_to_end_is_named(self):
+        job = self.started("stuck", 1)
+        os.kill(self.ranks_of(job)[2], signal.SIGTERM)
+        _, err = self.ended(job)
+        self.assertEqual(job.returncode, 128 + 15, err)
+        self.expect_one_word(err, r"rank 2 of 4 .* was killed by signal 15 \(SIGTERM\)")
+
+    def test_interrupting_the_job_gives_one_line(self):
+        job = self.started("stuck", 1)
+        job.send_signal(signal.SIGINT)
+        _, err = self.ended(job)
+        self.assertEqual(job.returncode, 128 + 2, err)
+        self.expect_one_word(err, r"rank \d of 4 .* was killed by signal 2 \(SIGINT\)")
+
+
 class OverSsh(CommandTest):
     """The client that users have, and a server of this test's own."""
 
@@ -146,9 +247,7 @@ class OverSsh(CommandTest):
             raise RuntimeError("the SSH server did not start")
         # --rsh is cut at spaces, so the client's configuration is reached through a file without any.
         cls.shell = os.path.join(FOLDER, "ssh_to_test")
-        with open(cls.shell, "w", encoding="utf-8") as out:
-            out.write(f'#!/bin/sh\nexec ssh -F "{folder}/ssh_config" "$@"\n')
-        os.chmod(cls.shell, 0o755)
+        write_script(cls.shell, f'#!/bin/sh\nexec ssh -F "{folder}/ssh_config" "$@"\n')
 
     @classmethod
     def end_server(cls):

@@ -5,7 +5,7 @@
 //   fail CODE RANK         that rank ends with the code after a barrier; the others wait for it in a barrier
 //   kill SIGNAL RANK       that rank kills itself inside an allreduce of the others
 //   throw RANK             that rank throws
-//   stuck RANK             that rank never joins the barrier of the others
+//   stuck RANK             that rank says so and never joins the allreduce of the others
 //   shout LINES BYTES      every rank prints so many lines of so many bytes, in pieces, to both streams
 //   spawn                  every rank starts a process that sleeps, and waits for it
 //   deaf                   every rank ignores the signals that ask it to end
@@ -77,7 +77,11 @@ int act(const Comm& comm, const std::vector<std::string>& words) {
     comm.barrier();
   } else if (what == "stuck") {
     comm.barrier();
-    if (mine) sleep_for_ever();
+    if (mine) {
+      std::printf("stuck\n");  // by now all ranks are one group
+      std::fflush(stdout);
+      sleep_for_ever();
+    }
     (void)comm.allreduce(1.0, ReduceOp::Max);
   } else if (what == "shout") {
     shout(comm, std::stoul(words.at(1)), std::stoul(words.at(2)));

@@ -25,6 +25,15 @@ def run(*arguments, input=None, command=COMMAND, **how):
     return subprocess.run([command, *map(str, arguments)], check=False, **how)
 
 
+def write_script(file, text):
+    """All at once: the classes of a file run at the same time, and another one may be executing it."""
+    draft = f"{file}.{os.getpid()}"
+    with open(draft, "w", encoding="utf-8") as out:
+        out.write(text)
+    os.chmod(draft, 0o755)
+    os.replace(draft, file)
+
+
 def is_alive(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:

@@ -21,6 +21,7 @@
 #include "comm/core/text.hpp"
 #include "frames.hpp"
 #include "hosts.hpp"
+#include "notices.hpp"
 #include "options.hpp"
 #include "remote.hpp"
 
@@ -95,6 +96,17 @@ void frames(std::string_view text) {
   close(ends[0]);
 }
 
+// What an agent says is either no notice, or the very same one once it is written and read again.
+void notices(std::string_view text) {
+  const auto notice = cobre::command::Notice::parse(text);
+  if (!notice) return;
+  if (notice->verdict && !notice->ending.failed()) __builtin_trap();
+  const std::string line = notice->line("mark");
+  const auto again = cobre::command::Notice::parse(std::string_view(line).substr(4, line.size() - 5));
+  if (!again || again->verdict != notice->verdict || again->words != notice->words) __builtin_trap();
+  if (again->ending.code != notice->ending.code || again->ending.signal != notice->ending.signal) __builtin_trap();
+}
+
 void plan(std::string_view text) {
   try {
     const auto read = cobre::command::AgentPlan::from_json(std::string(text));
@@ -132,6 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 'l': hosts(text, false); break;
     case 'f': hosts(text, true); break;
     case 'r': frames(text); break;
+    case 'a': notices(text); break;
     case 'p': plan(text); break;
     case 'c': case_file(text); break;
     default: quoting(text); break;

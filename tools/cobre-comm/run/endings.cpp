@@ -15,6 +15,15 @@ std::string Ending::words() const {
                      : comm::core::format("ended with code {}", code);
 }
 
+bool Ending::asked() const noexcept {
+  return signal == SIGTERM || signal == SIGPIPE;
+}
+
+Ending Ending::of_a_rank() const noexcept {
+  if (code <= 128 || code > 128 + SIGRTMAX) return *this;
+  return {.code = 0, .signal = code - 128, .place = place};
+}
+
 std::optional<Ending> look_at(pid_t child) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
@@ -30,11 +39,7 @@ std::optional<std::size_t> first_failure(std::span<const std::optional<Ending>> 
   const auto failed = [&](std::size_t rank) { return endings[rank] && endings[rank]->failed(); };
   if (known && *known < endings.size() && failed(*known)) return known;
   std::optional<std::size_t> first;
-  const auto order = [&](std::size_t rank) {
-    const Ending& ending = *endings[rank];
-    const bool asked = ending.signal == SIGTERM || ending.signal == SIGPIPE;
-    return std::tuple(asked, ending.place);
-  };
+  const auto order = [&](std::size_t rank) { return std::tuple(endings[rank]->asked(), endings[rank]->place); };
   for (std::size_t rank = 0; rank < endings.size(); ++rank) {
     if (failed(rank) && (!first || order(rank) < order(*first))) first = rank;
   }

@@ -18,6 +18,10 @@ struct Ending {
   [[nodiscard]] bool failed() const noexcept { return code != 0 || signal != 0; }
   /// What a shell would give for it.
   [[nodiscard]] int exit_code() const noexcept { return signal != 0 ? 128 + signal : code; }
+  /// Whether it may have been made to end, by a peer or by us.
+  [[nodiscard]] bool asked() const noexcept;
+  /// What the ending of an agent says about its rank: codes above 128 are signals.
+  [[nodiscard]] Ending of_a_rank() const noexcept;
   /// "was killed by signal 9 (SIGKILL)", "ended with code 3".
   [[nodiscard]] std::string words() const;
 };

@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 // more. The last comes early enough for everything to be over within two seconds.
 constexpr auto asked_after = 1000ms;
 constexpr auto killed_after = 1600ms;
+// When the launcher stops to wait for agents, which do the same on their hosts.
+constexpr auto cut_after = 1850ms;
 
 constexpr int timed_out = 124;  // as timeout(1) has it
 constexpr int not_started = 2;
@@ -29,11 +31,6 @@ void Job::look_for_endings() {
     if (endings_[rank]) continue;
     endings_[rank] = look_at(pids_[rank]);
     if (!endings_[rank]) continue;
-    endings_[rank]->place = ended_++;
-    // As an agent gives on what a signal did to a rank.
-    if (is_relay() && endings_[rank]->code > 128 && endings_[rank]->code <= 128 + SIGRTMAX) {
-      endings_[rank] = Ending{.code = 0, .signal = endings_[rank]->code - 128, .place = endings_[rank]->place};
-    }
     --running_;
     // All that it wrote is in the pipes; who else holds their other ends is not waited for.
     for (Source* const source : {&sources_[2 * rank], &sources_[2 * rank + 1]}) {
@@ -41,13 +38,19 @@ void Job::look_for_endings() {
       source->lines.finish(*source->stream);
       source->pipe = {};
     }
-    if (endings_[rank]->failed() && !failed_at_) {
+    if (is_relay()) hear_agent(rank);
+    endings_[rank]->place = is_relay() && heard_[rank].place ? *heard_[rank].place : ended_++;
+    if (!endings_[rank]->failed()) continue;
+    if (!failed_at_) {
       failed_at_ = Clock::now();
-      if (!plan_.keep_going && !next_pressure_) next_pressure_ = *failed_at_ + asked_after;
+      made_to_end_ = pressed_;
+      tell_launcher({});
     }
+    begin_to_end();
   }
 }
 
+// Of the ranks here; decide_which_host_failed() does it for relays.
 void Job::decide_who_failed() {
   if (!failed_at_ || blamed_) return;
   read_reports();
@@ -56,39 +59,44 @@ void Job::decide_who_failed() {
   const bool elsewhere = named && *named - plan_.first_rank >= plan_.children();
   const auto known = named && !elsewhere ? std::optional(*named - plan_.first_rank) : std::nullopt;
   const bool known_ended = known && endings_[*known];
-  // Without a view into the group there is nobody to ask; agents end when their ranks have.
-  const bool settled = running_ == 0 || known_ended || elsewhere || !(witness_.sees() || is_relay());
+  // Without a view into the group there is nobody to ask.
+  const bool settled = running_ == 0 || known_ended || elsewhere || !witness_.sees();
   if (!settled && Clock::now() < *failed_at_ + verdict_within) return;
   blamed_ = first_failure(endings_, known);
-  if (elsewhere) {
-    // The agent there tells what happened; to the launcher, the ranks here were made to end.
-    if (exit_code_ == 0) exit_code_ = 128 + SIGTERM;
+  if (exit_code_ != 0) return;
+  if (not_started_) {
+    exit_code_ = not_started;
     return;
   }
-  if (not_started_ || exit_code_ != 0) {
-    if (exit_code_ == 0) exit_code_ = not_started;
-    return;
+  if (elsewhere || made_to_end_) {
+    // The agent there tells what happened; to the launcher, the ranks here were made to end.
+    exit_code_ = 128 + SIGTERM;
+    return tell_launcher({.verdict = true, .ending = {.signal = SIGTERM}});
   }
   const Ending& ending = *endings_[*blamed_];
   exit_code_ = ending.exit_code();
   if (output_.closed() && ending.signal == SIGPIPE) return;  // as for any program whose reader has gone
+  const std::string where = witness_.whereabouts(*blamed_);
+  const std::string words =
+      comm::core::format("rank {} of {} (pid {} on {}) {}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_],
+                         host_, ending.words(), where.empty() ? "" : " " + where);
+  if (orders_ != nullptr && !plan_.mark.empty()) {
+    return tell_launcher({.verdict = true, .ending = ending, .words = words});
+  }
   const std::string rest = running_ == 0      ? ""
                            : plan_.keep_going ? "; the others go on"
                                               : comm::core::format("; ending the other {}", running_);
+  say(words + rest);
+}
+
+// The first failure is known here; the second one and those that follow change nothing.
+void Job::begin_to_end() {
+  if (plan_.keep_going || next_pressure_ || pressed_) return;
   if (is_relay()) {
-    // What became of a rank its agent has told, but for this signal. Remote shells end with 255 where they could not
-    // do their work, and shells with 126 and 127 where there is no agent to start.
-    const std::string& host = plan_.relays[*blamed_].host;
-    const bool unheard = ending.code == 255 || ending.code == 126 || ending.code == 127;
-    if (unheard) say(comm::core::format("the agent on host {} {}{}", host, ending.words(), rest));
-    if (ending.signal == SIGTERM) say(comm::core::format("a rank on host {} {}{}", host, ending.words(), rest));
-    return;
+    for (Outbox& outbox : outboxes_) outbox.add(packed(FrameKind::Failure, ""));
+    pressed_ = true;  // what is left is to cut the lines
   }
-  // A rank that fails asks its peers to end. Whether that happened on another host the launcher knows.
-  if (orders_ != nullptr && ending.signal == SIGTERM) return;
-  const std::string where = witness_.whereabouts(*blamed_);
-  say(comm::core::format("rank {} of {} (pid {} on {}) {}{}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_],
-                         host_, ending.words(), where.empty() ? "" : " " + where, rest));
+  next_pressure_ = Clock::now() + (is_relay() ? cut_after : asked_after);
 }
 
 void Job::press_on() {
@@ -106,6 +114,7 @@ void Job::press_on() {
   signal_all(pressed_ ? SIGKILL : SIGTERM);
   if (pressed_) {
     next_pressure_.reset();
+    cut_ = true;
   } else {
     next_pressure_ = now + (killed_after - asked_after);
   }

@@ -13,6 +13,7 @@ enum class FrameKind : std::uint32_t {
   Signal,      // a number, for all ranks
   Input,       // bytes of standard input for rank 0
   EndOfInput,  // there will be no more
+  Failure,     // a rank has failed, maybe elsewhere: the job ends
 };
 
 struct Frame {

@@ -34,6 +34,7 @@ Job::Job(const JobPlan& plan, FrameReader* orders)
                                    : Input::Way::Relayed),
       witness_(plan.over_network ? plan.children() : 0),
       endings_(plan.children()),
+      heard_(plan.relays.size()),
       reports_(make_pipe()) {}
 
 int Job::run() {
@@ -44,7 +45,7 @@ int Job::run() {
     while (running_ > 0 || (!asked_twice_ && (output_.pending() || errors_.pending()))) {
       wait_for_something();
       look_for_endings();
-      decide_who_failed();
+      is_relay() ? decide_which_host_failed() : decide_who_failed();
       press_on();
     }
   } catch (...) {
@@ -87,7 +88,8 @@ void Job::start() {
     outbox.let_go();
     outboxes_.push_back(std::move(outbox));
     sources_.push_back({std::move(output.read), {tag(child, plan_.colour_output), alone}, &output_});
-    sources_.push_back({std::move(errors.read), {tag(child, plan_.colour_errors), alone}, &errors_});
+    sources_.push_back(
+        {std::move(errors.read), {tag(child, plan_.colour_errors), alone, is_relay() ? plan_.mark : ""}, &errors_});
   }
   input_.let_go();
   witness_.let_go();

@@ -34,7 +34,11 @@ void Stream::write_some() {
   }
 }
 
-void LineCutter::emit(std::string_view line, Stream& stream) const {
+void LineCutter::emit(std::string_view line, Stream& stream) {
+  if (!mark_.empty() && line.starts_with(mark_)) {
+    marked_.emplace_back(line.substr(mark_.size()));
+    return;
+  }
   if (!tag_.empty()) stream.add(tag_);
   stream.add(line);
   stream.add("\n");

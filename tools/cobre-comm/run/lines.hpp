@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cobre::command {
 
@@ -39,20 +41,26 @@ class LineCutter {
  public:
   LineCutter() = default;
   /// Every line gets the tag; `raw` passes bytes on as they come, for a rank that has the stream to itself.
-  LineCutter(std::string tag, bool raw) : tag_(std::move(tag)), raw_(raw) {}
+  /// Lines that begin with the mark, if there is one, are for us.
+  LineCutter(std::string tag, bool raw, std::string mark = {})
+      : tag_(std::move(tag)), raw_(raw), mark_(std::move(mark)) {}
 
   void feed(std::string_view text, Stream& stream);
   /// The rank is gone: what it left of a line is a line.
   void finish(Stream& stream);
+  /// What stood behind the mark in the lines since.
+  [[nodiscard]] std::vector<std::string> take_marked() { return std::exchange(marked_, {}); }
 
  private:
   // A line that is longer than this is cut, or a rank that never ends one would fill our memory.
   static constexpr std::size_t longest = std::size_t{1} << 20;
 
-  void emit(std::string_view line, Stream& stream) const;
+  void emit(std::string_view line, Stream& stream);
 
   std::string tag_;
   bool raw_ = false;
+  std::string mark_;
+  std::vector<std::string> marked_;
   std::string half_;
 };
 

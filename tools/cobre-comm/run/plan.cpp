@@ -20,6 +20,7 @@ std::string AgentPlan::to_json() const {
                         {"ranks", ranks},
                         {"job_ranks", job_ranks},
                         {"coordinator", coordinator},
+                        {"mark", mark},
                         {"secret", secret},
                         {"binding", static_cast<int>(binding)},
                         {"tag", tag},
@@ -40,6 +41,7 @@ AgentPlan AgentPlan::from_json(const std::string& text) try {
   json.at("ranks").get_to(plan.ranks);
   json.at("job_ranks").get_to(plan.job_ranks);
   json.at("coordinator").get_to(plan.coordinator);
+  json.at("mark").get_to(plan.mark);
   json.at("secret").get_to(plan.secret);
   const auto binding = json.at("binding").get<int>();
   if (binding < static_cast<int>(Binding::None) || binding > static_cast<int>(Binding::Numa)) {

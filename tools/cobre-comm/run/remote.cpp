@@ -11,6 +11,7 @@
 #include "comm/core/descriptor.hpp"
 #include "comm/core/format.hpp"
 #include "frames.hpp"
+#include "notices.hpp"
 #include "places.hpp"
 #include "program.hpp"
 #include "secret.hpp"
@@ -111,6 +112,8 @@ JobPlan relay_plan(const RunOptions& options, const std::vector<HostShare>& host
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
   plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);
   plan.keep_going = options.keep_going;
+  if (job.job_ranks > 1) job.mark = make_mark();
+  plan.mark = job.mark;
   if (options.timeout_seconds) {
     // The agents know more, so they speak first.
     plan.timeout_ms = static_cast<std::int64_t>(*options.timeout_seconds * 1000);
@@ -145,6 +148,7 @@ int run_agent() {
   job.cpus = places(comm::topology::look_at_machine(), plan.binding, plan.ranks);
   job.first_rank = plan.first_rank;
   job.job_ranks = plan.job_ranks;
+  job.mark = plan.mark;
   job.secret = plan.secret;
   job.over_network = true;
   job.tag = plan.tag;

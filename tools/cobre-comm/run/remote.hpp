@@ -21,6 +21,7 @@ struct AgentPlan {
   std::size_t ranks = 1;
   std::size_t job_ranks = 1;
   std::string coordinator;  // where rank 0 listens
+  std::string mark;         // of what it tells us; none for a rank that has the job to itself
   std::string secret;
   Binding binding = Binding::None;
   bool tag = false;

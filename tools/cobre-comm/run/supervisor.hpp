@@ -1,5 +1,6 @@
 // The supervisor of a job's children: ranks, or relays to hosts. Its work is in three files: job.cpp starts and ends,
-// watching.cpp moves bytes and signals, failing.cpp finds out what went wrong.
+// watching.cpp moves bytes and signals, failing.cpp finds out what went wrong, and
+// agents.cpp does so where the children are relays.
 #pragma once
 
 #include <sys/types.h>
@@ -19,6 +20,7 @@
 #include "job.hpp"
 #include "keeper.hpp"
 #include "lines.hpp"
+#include "notices.hpp"
 #include "outbox.hpp"
 #include "secret.hpp"
 #include "signals.hpp"
@@ -80,9 +82,16 @@ class Job {
   void read_reports();
   void heed(int signal);
 
+  // agents.cpp
+  void tell_launcher(const Notice& notice);
+  void hear_agent(std::size_t child);
+  void decide_which_host_failed();
+  [[nodiscard]] std::string words_on_host(std::size_t child) const;
+
   // failing.cpp
   void look_for_endings();
   void decide_who_failed();
+  void begin_to_end();
   void press_on();
   [[nodiscard]] std::string whereabouts_of_running() const;
 
@@ -100,6 +109,7 @@ class Job {
   std::vector<Outbox> outboxes_;  // one a child; in use where children are relays
   bool input_told_ = false;
   std::vector<std::optional<Ending>> endings_;
+  std::vector<Heard> heard_;  // one an agent
   Pipe reports_;
   std::size_t running_ = 0;
   std::size_t ended_ = 0;
@@ -107,8 +117,10 @@ class Job {
   bool asked_to_end_ = false;
   bool asked_twice_ = false;
   bool pressed_ = false;
+  bool made_to_end_ = false;                        // no rank here had failed before
+  bool cut_ = false;                                // the lines to agents that did not end in time
   std::optional<Clock::time_point> deadline_;       // of the whole job
-  std::optional<Clock::time_point> failed_at_;      // the first failure that was noticed
+  std::optional<Clock::time_point> failed_at_;      // the first failure that was noticed or told
   std::optional<Clock::time_point> next_pressure_;  // on the ranks that are left
   std::optional<std::size_t> blamed_;
   int exit_code_ = 0;

@@ -53,6 +53,7 @@ void Job::wait_for_something() {
   if (happened(orders)) heed_orders();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     if (happened(first_source + i)) read_from(sources_[i]);
+    if (is_relay() && i % 2 == 1) hear_agent(i / 2);
   }
   if (happened(reports)) read_reports();
   if (happened(signals)) {
@@ -63,7 +64,7 @@ void Job::wait_for_something() {
 int Job::milliseconds_to_wait() const {
   std::optional<Clock::time_point> next = deadline_;
   const auto sooner = [&](Clock::time_point time) { next = next ? std::min(*next, time) : time; };
-  if (failed_at_ && !blamed_) sooner(*failed_at_ + verdict_within);
+  if (failed_at_ && !blamed_ && !is_relay()) sooner(*failed_at_ + verdict_within);
   if (next_pressure_) sooner(*next_pressure_);
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now());
@@ -83,6 +84,7 @@ void Job::follow_orders() {
   while (const auto frame = orders_->next()) {
     if (frame->kind == FrameKind::Input) input_.feed(frame->bytes);
     if (frame->kind == FrameKind::EndOfInput) input_.end();
+    if (frame->kind == FrameKind::Failure) begin_to_end();
     if (frame->kind == FrameKind::Signal) heed(std::atoi(frame->bytes.c_str()));
   }
 }
