@@ -256,10 +256,7 @@ class [[nodiscard]] Communicator {
     checks.source(source);
     checks.receive_tag(tag);
     const detail::CallGuard guard("mprobe");
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    detail::check(MPI_Mprobe(source, tag, group_.native, &message, &status), "mprobe");
-    return Message(message, status);
+    return Message(group_.native, source, tag);
   }
   [[nodiscard]] std::optional<Message> improbe(int source, int tag) const;
 

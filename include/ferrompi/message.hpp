@@ -42,7 +42,7 @@ struct MatchedRecv : MessageOperation {
 /// its sender does not wait for ever.
 class [[nodiscard]] Message {
  public:
-  Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status, MPI_BYTE) {}
+  Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status) {}
   Message(Message&& other) noexcept
       : native_(std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL})), status_(other.status_) {}
   Message& operator=(Message&& other) noexcept;
@@ -50,24 +50,26 @@ class [[nodiscard]] Message {
     if (native_ != MPI_MESSAGE_NULL) discard();
   }
 
-  [[nodiscard]] int source() const noexcept { return status_.source(); }
-  [[nodiscard]] int tag() const noexcept { return status_.tag(); }
-  [[nodiscard]] std::size_t bytes() const { return status_.bytes(); }
+  [[nodiscard]] int source() const noexcept { return status_.MPI_SOURCE; }
+  [[nodiscard]] int tag() const noexcept { return status_.MPI_TAG; }
+  [[nodiscard]] std::size_t bytes() const { return Status(status_, MPI_BYTE).bytes(); }
   /// Length in elements of `T`.
   template <class T>
   [[nodiscard]] std::size_t count() const {
-    return status_.count<T>();
+    return Status(status_, MPI_BYTE).count<T>();
   }
 
   /// Receives into a buffer that must be long enough.
   template <class R>
-  Status recv(R&& buffer) {
+  FERROMPI_INLINE Status recv(R&& buffer) {
     const auto to = detail::output(std::forward<R>(buffer));
     require("recv");
     detail::Blocking form{"recv"};
     const auto type = datatype_of<detail::element_t<R>>();
     MPI_Status status;
     detail::launch<detail::MatchedRecv>(form, {to.data(), to.size(), type, &native_}, &status);
+    // MPI did that already; told so, a compiler leaves out what the destructor would look at.
+    native_ = MPI_MESSAGE_NULL;
     return Status(status, type);
   }
 
@@ -81,7 +83,7 @@ class [[nodiscard]] Message {
 
   /// Borrows the buffer until the request is complete.
   template <class R>
-  Request irecv(R&& buffer) {
+  FERROMPI_INLINE Request irecv(R&& buffer) {
     const auto to = detail::output(std::forward<R>(buffer));
     require("irecv");
     detail::Nonblocking form{"irecv"};
@@ -90,9 +92,16 @@ class [[nodiscard]] Message {
   }
 
  private:
-  void require(const char* operation) const {
+  friend class Communicator;
+
+  // MPI writes to where the message lives, so that finding one costs no copy.
+  FERROMPI_INLINE Message(MPI_Comm comm, int source, int tag) {
+    detail::check(MPI_Mprobe(source, tag, comm, &native_, &status_), "mprobe");
+  }
+
+  FERROMPI_INLINE void require([[maybe_unused]] const char* operation) const {
     detail::require_running(operation);
-    if (native_ == MPI_MESSAGE_NULL) [[unlikely]] {
+    if (FERROMPI_CHECKS && native_ == MPI_MESSAGE_NULL) [[unlikely]] {
       throw_received(operation);
     }
   }
@@ -100,7 +109,7 @@ class [[nodiscard]] Message {
   void discard() noexcept;
 
   MPI_Message native_;
-  Status status_;
+  MPI_Status status_;
 };
 
 }  // namespace ferrompi

@@ -229,7 +229,7 @@ const Operation operations[] = {
        checked(MPI_Mrecv(first.data(), len, MPI_DOUBLE, &message, &status));
        source = status.MPI_SOURCE;
      },
-     [](const Communicator& c) { source = c.mprobe(1, 7).recv(first).source(); }, probe::Kind::Object},
+     [](const Communicator& c) { source = c.mprobe(1, 7).recv(first).source(); }},
     {"gather_inplace",
      [](const Plain& c) {
        if (c.rank == 0) {

@@ -14,7 +14,6 @@ extern unsigned long allocations;
 enum class Kind : std::uint8_t {
   Fixed,    // lengths are known at compile time
   RunTime,  // lengths are known at run time, so there must be a way for those beyond an int
-  Object,   // gives an object that ends with a call of its own: bounded like a call with checks
   Counts,   // a count for each rank: checking them takes longer with every rank
 };
 

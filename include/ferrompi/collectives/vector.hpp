@@ -81,13 +81,12 @@ struct Gatherv : VectorOperation {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
-    if (group.rank != root) {
-      return gather(form, group, elements.data(), elements.size(), elements, counts, displs, root);
-    }
-    if (FERROMPI_CHECKS) {
+    const bool keeps = group.rank == root;
+    if (FERROMPI_CHECKS && keeps) {
       check_segments(form.operation, group, {integers_of(counts), integers_of(displs)}, elements.size(), true);
     }
-    return gather(form, group, MPI_IN_PLACE, 0, elements, counts, displs, root);
+    return gather(form, group, keeps ? MPI_IN_PLACE : elements.data(), keeps ? 0 : elements.size(), elements, counts,
+                  displs, root);
   }
 
  private:
@@ -153,13 +152,12 @@ struct Scatterv : VectorOperation {
     const Checks checks(form.operation, group);
     checks.root(root);
     const std::span<const element_t<B>> whole = elements;
-    if (group.rank != root) {
-      return scatter(form, group, elements.data(), elements.size(), whole, counts, displs, root);
-    }
-    if (FERROMPI_CHECKS) {
+    const bool keeps = group.rank == root;
+    if (FERROMPI_CHECKS && keeps) {
       check_segments(form.operation, group, {integers_of(counts), integers_of(displs)}, elements.size(), false);
     }
-    return scatter(form, group, MPI_IN_PLACE, 0, whole, counts, displs, root);
+    return scatter(form, group, keeps ? MPI_IN_PLACE : elements.data(), keeps ? 0 : elements.size(), whole, counts,
+                   displs, root);
   }
 
  private:
