@@ -320,5 +320,37 @@ class Signalled(CommandTest):
         return rest.split()[0], name
 
 
+class Closed(CommandTest):
+    @staticmethod
+    def sockets_of(pid):
+        links = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")]
+        return {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
+
+    @staticmethod
+    def listening():
+        """The numbers of all sockets of this machine at which anybody could knock."""
+        found = set()
+        with open("/proc/net/unix", encoding="utf-8") as table:
+            found |= {row.split()[6] for row in list(table)[1:] if int(row.split()[3], 16) & 0x10000}
+        for family in ("tcp", "tcp6"):
+            with open(f"/proc/net/{family}", encoding="utf-8") as table:
+                found |= {row.split()[9] for row in list(table)[1:] if row.split()[3] == "0A"}
+        return found
+
+    def test_a_job_that_runs_has_no_door_and_neither_has_its_launcher(self):
+        with socket.socket() as control:
+            control.listen()
+            self.assertTrue(self.sockets_of(os.getpid()) & self.listening(), "the look is blind")
+        job = start("run", "-n", 3, RANKS, "signal")
+        for _ in range(3):
+            self.assertEqual(job.stdout.readline(), "ready\n")
+        sockets = set().union(*(self.sockets_of(pid) for pid in [job.pid, *descendants_of(job.pid)]))
+        self.assertTrue(sockets, "ranks hold each other's lines")
+        self.assertEqual(sockets & self.listening(), set())
+        job.send_signal(signal.SIGUSR1)
+        self.ended(job)
+        self.assertEqual(job.returncode, 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 #include "conformance/any_backend.hpp"
 
 #include "conformance/conformance.hpp"
+#include "conformance/misuse_cases.hpp"
 
 namespace conformance {
 
@@ -8,6 +9,7 @@ Suite<CommBackend> any_backend_suite(RandomOperations random_operations) {
   auto suite = communicator_suite<CommBackend>(random_operations);
   region_cases(suite);
   add_messages_parts_and_overlap(suite);
+  misuse_cases(suite);
   return suite;
 }
 

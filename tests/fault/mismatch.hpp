@@ -5,16 +5,13 @@
 
 #include <cobre/comm.hpp>
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "fault/mismatch_table.hpp"
 #include "fault/on_backends.hpp"
 
 namespace mismatch {
-
-using cobre::comm::CommBackend;
-using Call = std::function<void(const CommBackend&)>;
 
 class OnEveryBackend : public fault::OnBackends {
  protected:

@@ -8,47 +8,6 @@ namespace {
 using cobre::comm::CommBackend;
 using cobre::comm::ReduceOp;
 using mismatch::Call;
-using Sizes = std::vector<std::size_t>;
-
-// Rank r has (r + 2) * scale elements for the last one, which expects `extra` more of rank 0.
-Call gatherv(std::size_t scale, std::size_t extra) {
-  return [=](const CommBackend& comm) {
-    Sizes counts;
-    Sizes displs;
-    for (std::size_t rank = 0; rank < comm.size(); ++rank) {
-      counts.push_back((rank + 2) * scale + (rank == 0 ? extra : 0));
-      displs.push_back(10 * scale * rank);
-    }
-    const std::vector<float> send((comm.rank() + 2) * scale);
-    std::vector<float> recv(10 * scale * comm.size());
-    comm.gatherv(send, recv, counts, displs, comm.size() - 1);
-  };
-}
-
-// Rank 0 has as much for everyone as they expect, but for `extra`.
-Call scatterv(std::size_t scale, std::size_t extra) {
-  return [=](const CommBackend& comm) {
-    const Sizes counts(comm.size(), 3 * scale);
-    const Sizes displs(comm.size(), scale);
-    const std::vector<float> send(4 * scale);
-    std::vector<float> recv(3 * scale + extra);
-    comm.scatterv(send, counts, displs, recv, 0);
-  };
-}
-
-// Everyone expects `extra` more of rank 0 than it has.
-Call alltoallv(std::size_t scale, std::size_t extra) {
-  return [=](const CommBackend& comm) {
-    const Sizes sent(comm.size(), scale);
-    Sizes received(comm.size(), scale);
-    if (comm.rank() != 0) received[0] += extra;
-    Sizes displs;
-    for (std::size_t rank = 0; rank < comm.size(); ++rank) displs.push_back(2 * scale * rank);
-    const std::vector<double> send(2 * scale * comm.size());
-    std::vector<double> recv(2 * scale * comm.size());
-    comm.alltoallv(send, sent, displs, recv, received, displs);
-  };
-}
 
 Call gather(std::size_t root) {
   return [=](const CommBackend& comm) { (void)comm.gather(1.0, root); };
@@ -88,16 +47,17 @@ class PartsMismatch : public mismatch::OnEveryBackend {};
 
 TEST_P(PartsMismatch, OfLengthsThatOnlyTwoRanksKnowNamesThem) {
   for (const std::size_t scale : {1U, 500U, 50'000U}) {
-    expect_mismatch(3, 2, gatherv(scale, 0), gatherv(scale, 1), "counts 0 2");
-    expect_mismatch(3, 2, scatterv(scale, 0), scatterv(scale, 1), "counts 0 2");
-    expect_mismatch(3, 1, alltoallv(scale, 0), alltoallv(scale, 1), "counts 0 1");
+    for (const auto& [name, make, odd_one, expected] : mismatch::pairwise_lengths()) {
+      SCOPED_TRACE(name);
+      expect_mismatch(3, odd_one, make(scale, 0), make(scale, 1), expected);
+    }
   }
 }
 
 TEST_P(PartsMismatch, OfLengthsSaysInWordsWhoExpectsWhat) {
   auto ranks = start(3, [](const CommBackend& comm) -> std::string {
     try {
-      gatherv(1, comm.rank() == 2 ? 5 : 0)(comm);
+      mismatch::gatherv(1, comm.rank() == 2 ? 5 : 0)(comm);
       comm.barrier();
     } catch (const cobre::comm::CollectiveMismatch& error) {
       return error.what();

@@ -116,15 +116,15 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   /// Collective. All ranks get a region, or all throw AllocationFailed.
   template <CommData T>
   [[nodiscard]] FerrompiRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
-    return FerrompiRegion<T>(*state_, count, options);
+    return FerrompiRegion<T>(state("create_shared_region"), count, options);
   }
   /// Collective.
   [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;
-  [[nodiscard]] bool is_leader() const noexcept;
-  [[nodiscard]] const ExecutionTopology& topology() const noexcept;
+  [[nodiscard]] bool is_leader() const;
+  [[nodiscard]] const ExecutionTopology& topology() const;
 
   /// The duplicate that the collectives run on.
-  [[nodiscard]] MPI_Comm native() const noexcept;
+  [[nodiscard]] MPI_Comm native() const;
 
  private:
   friend class detail::Collectives<FerrompiBackend>;
@@ -133,6 +133,9 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   friend class CommBackend;
 
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
+
+  /// InvalidCommunicator once moved from.
+  [[nodiscard]] const detail::MpiState& state(const char* operation) const;
 
   [[nodiscard]] std::optional<FerrompiBackend> make_part(const detail::Division& division) const;
 
@@ -143,7 +146,7 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   [[nodiscard]] detail::Mailbox& mailbox() const;
   [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
 
-  std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;
+  std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;  // null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };

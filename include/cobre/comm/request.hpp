@@ -19,6 +19,7 @@ namespace detail {
 
 [[noreturn, gnu::cold]] void throw_nothing_to_get();
 [[noreturn, gnu::cold]] void throw_already_started(const Where& where);
+[[noreturn, gnu::cold]] void throw_plan_moved_from(const Where& where);
 
 /// One run of a worker, or nothing.
 class Run {
@@ -115,6 +116,7 @@ class [[nodiscard]] PersistentRequest {
 
   /// Begins one round; every rank does. InvalidOperation if a round is in progress.
   void start() {
+    if (worker_ == nullptr) detail::throw_plan_moved_from(where_);
     if (run_.pending()) detail::throw_already_started(where_);
     run_ = detail::Run(worker_, worker_->start(drive_));
   }

@@ -4,6 +4,7 @@
 
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
+#include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
@@ -115,10 +116,8 @@ class ShmRegion {
   /// The part that this rank fills where all ranks fill the region together: equal parts in rank order, the first ones
   /// longer by an element where the ranks do not divide the count.
   [[nodiscard]] std::span<T> as_partition_span() & noexcept {
-    const std::size_t share = count_ / block_.ranks();
-    const std::size_t longer = count_ % block_.ranks();
-    const std::size_t begin = block_.rank() * share + (block_.rank() < longer ? block_.rank() : longer);
-    return {static_cast<T*>(block_.writable()) + begin, share + (block_.rank() < longer ? 1 : 0)};
+    const auto part = detail::block_of(count_, block_.rank(), block_.ranks());
+    return {static_cast<T*>(block_.writable()) + part.start, part.count};
   }
 
   /// Collective. What any rank wrote before it is seen by every rank after it.

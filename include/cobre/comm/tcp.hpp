@@ -8,6 +8,7 @@
 #include <cobre/comm/detail/choice.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
+#include <cobre/comm/detail/region_record.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 #ifdef COBRE_COMM_HAS_SHM
 #include <cobre/comm/shm.hpp>
@@ -138,11 +139,7 @@ class TcpBackend : public detail::Collectives<TcpBackend>,
   template <CommData T>
   [[nodiscard]] TcpRegion<T> make_region(std::size_t count, const RegionOptions& options) const {
     const Where where{"create_shared_region", rank_, size_};
-    const detail::OperationRecord record{
-        .operation = detail::Operation::CreateRegion,
-        .element_size = static_cast<std::uint32_t>(sizeof(T)),
-        .count = count,
-        .root = static_cast<std::uint64_t>(options.placement) << 1 | (options.huge_pages ? 1U : 0U)};
+    const detail::OperationRecord record = detail::region_record(count, sizeof(T), options);
     agree_on_region(record);
     std::unique_ptr<TcpRegion<T>> region;
     std::exception_ptr failure;

@@ -120,6 +120,21 @@ void throw_not_contiguous(Where where) {
                          "it into a contiguous one first");
 }
 
+void throw_no_memory(Where where, std::size_t count) {
+  throw InvalidBufferSize(where, 0, count,
+                          core::format("a buffer of {} has the address null; pass one that is allocated, or one of no "
+                                       "elements",
+                                       elements(count)));
+}
+
+void throw_unaddressable(Where where, std::size_t count, std::size_t element_size) {
+  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / element_size;
+  throw InvalidBufferSize(where, most, count,
+                          core::format("a buffer of {} of {} bytes is longer than any process can address; check how "
+                                       "its length was computed",
+                                       elements(count), element_size));
+}
+
 void throw_no_room(Where where, std::size_t count, std::size_t element_size) {
   const std::size_t bytes = count > std::numeric_limits<std::size_t>::max() / element_size
                                 ? std::numeric_limits<std::size_t>::max()

@@ -13,6 +13,10 @@ void throw_already_started(const Where& where) {
   throw InvalidOperation(where, "a round is in progress; wait() for it before the next start()");
 }
 
+void throw_plan_moved_from(const Where& where) {
+  throw InvalidOperation(where, "the plan was moved from; start the one that it was moved to");
+}
+
 void throw_needs_threads(const Where& where, const char* level) {
   throw InvalidOperation(
       where, core::format("this operation goes on by itself on a thread of its own, but MPI was started with "

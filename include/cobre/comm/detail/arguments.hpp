@@ -21,18 +21,28 @@ void check_packed(Where where, const Buffer& buffer) {
     throw_not_contiguous(where);
 }
 
+/// Whether this rank touches a buffer at all: what only the root needs is not looked at elsewhere.
+enum class Touched : bool { No, Yes };
+[[nodiscard]] constexpr Touched only_on(std::size_t root, const Where& where) noexcept {
+  return where.rank == root ? Touched::Yes : Touched::No;
+}
+
 /// The elements of a buffer that is only read.
 template <class Buffer>
-[[nodiscard]] auto checked_input(Where where, Buffer&& buffer) {
+[[nodiscard]] auto checked_input(Where where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
-  return input(buffer);
+  const auto elements = input(buffer);
+  if (touched == Touched::Yes) check_memory(where, elements);
+  return elements;
 }
 
 /// The elements of a buffer that is written.
 template <class Buffer>
-[[nodiscard]] auto checked_output(Where where, Buffer&& buffer) {
+[[nodiscard]] auto checked_output(Where where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
-  return output(std::forward<Buffer>(buffer));
+  const auto elements = output(std::forward<Buffer>(buffer));
+  if (touched == Touched::Yes) check_memory(where, elements);
+  return elements;
 }
 
 template <class T, class U>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cobre/comm/base/buffer.hpp>
+#include <cobre/comm/detail/arguments.hpp>
 #include <cobre/comm/detail/mailbox.hpp>
-#include <cobre/comm/detail/preconditions.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -81,15 +81,11 @@ class Line {
 
   template <class Buffer>
   [[nodiscard]] auto outgoing(std::string_view operation, const Buffer& buffer) const {
-    if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(mailbox_->where(operation));
-    return input(buffer);
+    return checked_input(mailbox_->where(operation), buffer);
   }
   template <class Buffer>
   [[nodiscard]] auto incoming(std::string_view operation, Buffer&& buffer) const {
-    if (!is_packed(buffer)) [[unlikely]]
-      throw_not_contiguous(mailbox_->where(operation));
-    return output(std::forward<Buffer>(buffer));
+    return checked_output(mailbox_->where(operation), std::forward<Buffer>(buffer));
   }
 
  private:

@@ -31,7 +31,7 @@ class MovingOperations : public ReducingOperations<Backend> {
   void gather(Send&& send, Recv&& recv, std::size_t root) const {
     const Where where = here("gather");
     const auto in = checked_input(where, send);
-    const auto out = checked_output(where, std::forward<Recv>(recv));
+    const auto out = checked_output(where, std::forward<Recv>(recv), only_on(root, where));
     require_same_elements(in, out);
     check_root(where, root);
     if (where.rank == root) {
@@ -84,7 +84,7 @@ class MovingOperations : public ReducingOperations<Backend> {
   template <BufferLike Send, BufferLike Recv>
   void scatter(Send&& send, Recv&& recv, std::size_t root) const {
     const Where where = here("scatter");
-    const auto in = checked_input(where, send);
+    const auto in = checked_input(where, send, only_on(root, where));
     const auto out = checked_output(where, std::forward<Recv>(recv));
     require_same_elements(in, out);
     check_root(where, root);
@@ -115,7 +115,7 @@ class MovingOperations : public ReducingOperations<Backend> {
   void gatherv(Send&& send, Recv&& recv, Sizes counts, Sizes displs, std::size_t root) const {
     const Where where = here("gatherv");
     const auto in = checked_input(where, send);
-    const auto out = checked_output(where, std::forward<Recv>(recv));
+    const auto out = checked_output(where, std::forward<Recv>(recv), only_on(root, where));
     require_same_elements(in, out);
     check_root(where, root);
     if (where.rank == root) {
@@ -141,7 +141,7 @@ class MovingOperations : public ReducingOperations<Backend> {
   template <BufferLike Send, BufferLike Recv>
   void scatterv(Send&& send, Sizes counts, Sizes displs, Recv&& recv, std::size_t root) const {
     const Where where = here("scatterv");
-    const auto in = checked_input(where, send);
+    const auto in = checked_input(where, send, only_on(root, where));
     const auto out = checked_output(where, std::forward<Recv>(recv));
     require_same_elements(in, out);
     check_root(where, root);
@@ -158,7 +158,7 @@ class MovingOperations : public ReducingOperations<Backend> {
   template <BufferLike Send>
   [[nodiscard]] auto scatterv(Send&& send, Sizes counts, std::size_t root) const {
     const Where where = here("scatterv");
-    const auto in = checked_input(where, send);
+    const auto in = checked_input(where, send, only_on(root, where));
     check_root(where, root);
     std::vector<std::size_t> displs;
     if (where.rank == root) {

@@ -95,7 +95,7 @@ struct OperationRecord {
   std::uint32_t element_size = 0;
   // Elements of one rank or block; for allgatherv the hash of all counts; 0 where only pairs know their lengths.
   std::uint64_t count = 0;
-  std::uint64_t root = 0;
+  std::uint64_t root = 0;      // of a region, the wishes for its pages
   std::uint64_t sequence = 0;  // the how-manieth operation of this communicator
 
   friend bool operator==(const OperationRecord&, const OperationRecord&) = default;
@@ -131,7 +131,7 @@ struct OperationRecord {
   if (a.reduction != b.reduction) return "op";
   if (a.type != b.type || a.element_size != b.element_size) return "type";
   if (a.count != b.count) return a.operation == Operation::Allgatherv ? "counts" : "count";
-  if (a.root != b.root) return "root";
+  if (a.root != b.root) return a.operation == Operation::CreateRegion ? "options" : "root";
   if (a.reproducible != b.reproducible) return "reproducible";
   return nullptr;
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cobre/comm/base/reduce_op.hpp>
+#include <cobre/comm/detail/device_memory.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -19,7 +21,20 @@ namespace cobre::comm::detail {
 [[noreturn, gnu::cold]] void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_undefined(Where where, ReduceOp op, ElementType type);
 [[noreturn, gnu::cold]] void throw_not_contiguous(Where where);
+[[noreturn, gnu::cold]] void throw_no_memory(Where where, std::size_t count);
+[[noreturn, gnu::cold]] void throw_unaddressable(Where where, std::size_t count, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_no_room(Where where, std::size_t count, std::size_t element_size);
+
+/// The elements can be there at all: an address, a length that a process can have, and memory that a processor reads.
+template <class T, std::size_t N>
+void check_memory(Where where, std::span<T, N> elements) {
+  if (elements.data() == nullptr && !elements.empty()) [[unlikely]]
+    throw_no_memory(where, elements.size());
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
+  if (elements.size() > most) [[unlikely]]
+    throw_unaddressable(where, elements.size(), sizeof(T));
+  check_on_host(where, elements.data(), elements.size_bytes());
+}
 
 constexpr void check_root(Where where, std::size_t root) {
   if (root >= where.size) [[unlikely]]

@@ -26,7 +26,7 @@ class ReducingOperations : public OperationBase<Backend> {
               Reproducible reproducible = Reproducible::Default) const {
     const Where where = here("reduce");
     const auto in = checked_input(where, send);
-    const auto out = checked_output(where, std::forward<Recv>(recv));
+    const auto out = checked_output(where, std::forward<Recv>(recv), only_on(root, where));
     require_same_elements(in, out);
     check_root(where, root);
     if (where.rank == root) {

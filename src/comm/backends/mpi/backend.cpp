@@ -13,6 +13,7 @@
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/moved_from.hpp"
 #include "comm/topology/part.hpp"
 #include "comm/topology/placement.hpp"
 
@@ -145,15 +146,21 @@ FerrompiBackend FerrompiBackend::init(MPI_Comm comm) {
   return translated([&] { return FerrompiBackend(make_state(nullptr, ferrompi::Communicator::borrow(comm))); });
 }
 
+const detail::MpiState& FerrompiBackend::state(const char* operation) const {
+  return core::require_owned(state_, operation);
+}
+
 void FerrompiBackend::abort(int code) const {
+  if (state_ == nullptr) std::_Exit(code);
   state_->world.abort(code);
 }
 
 std::unique_ptr<LocalCommunicator> FerrompiBackend::split_local() const {
+  const detail::MpiState& whole = state("split_local");
   try {
-    return std::make_unique<NodeRanks>(state_->mpi, state_->node->duplicate());
+    return std::make_unique<NodeRanks>(whole.mpi, whole.node->duplicate());
   } catch (const ferrompi::Error& error) {
-    mpi::throw_counterpart({state_->where("split_local")}, error);
+    mpi::throw_counterpart({whole.where("split_local")}, error);
   }
 }
 
@@ -170,26 +177,27 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
   }
 }
 
-bool FerrompiBackend::is_leader() const noexcept {
-  return state_->node->rank() == 0;
+bool FerrompiBackend::is_leader() const {
+  return state("is_leader").node->rank() == 0;
 }
 
-const ExecutionTopology& FerrompiBackend::topology() const noexcept {
-  return state_->topology;
+const ExecutionTopology& FerrompiBackend::topology() const {
+  return state("topology").topology;
 }
 
 detail::Mailbox& FerrompiBackend::mailbox() const {
-  if (!state_->broken.empty()) [[unlikely]]
-    throw InvalidCommunicator(state_->where("channel"), state_->broken);
-  return *state_->mail;
+  const detail::MpiState& whole = state("channel");
+  if (!whole.broken.empty()) [[unlikely]]
+    throw InvalidCommunicator(whole.where("channel"), whole.broken);
+  return *whole.mail;
 }
 std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox() const {
   (void)mailbox();
   return state_->mail;
 }
 
-MPI_Comm FerrompiBackend::native() const noexcept {
-  return state_->world.native();
+MPI_Comm FerrompiBackend::native() const {
+  return state("native").world.native();
 }
 
 }  // namespace cobre::comm

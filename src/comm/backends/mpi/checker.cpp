@@ -26,6 +26,29 @@ auto bytes_of(detail::OperationRecord& record) {
 
 }  // namespace
 
+PairwiseLengths lengths_of(const detail::GatherCall& call, std::size_t rank, std::size_t ranks) {
+  PairwiseLengths lengths(ranks);
+  lengths.sent[call.root] = call.count;
+  for (std::size_t peer = 0; rank == call.root && peer < ranks; ++peer) lengths.expected[peer] = call.parts.count(peer);
+  return lengths;
+}
+
+PairwiseLengths lengths_of(const detail::ScatterCall& call, std::size_t rank, std::size_t ranks) {
+  PairwiseLengths lengths(ranks);
+  lengths.expected[call.root] = call.count;
+  for (std::size_t peer = 0; rank == call.root && peer < ranks; ++peer) lengths.sent[peer] = call.parts.count(peer);
+  return lengths;
+}
+
+PairwiseLengths lengths_of(const detail::AlltoallCall& call, std::size_t, std::size_t ranks) {
+  PairwiseLengths lengths(ranks);
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    lengths.sent[peer] = call.from.count(peer);
+    lengths.expected[peer] = call.to.count(peer);
+  }
+  return lengths;
+}
+
 CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::optional<std::chrono::seconds> timeout)
     : comm_(world.duplicate()), timeout_(timeout), records_(static_cast<std::size_t>(world.size())) {}
 
@@ -35,6 +58,25 @@ void CollectiveChecker::compare(detail::OperationRecord record) {
   records_[rank] = record;
   wait_for_all(record);
   core::require_agreement({to_string(record.operation), rank, records_.size()}, records_);
+}
+
+// Everybody gets everybody's, so that ranks whose own lengths fit hear of those that do not. All ranks are known to be
+// in this operation by now: a collective of MPI will not hang over it.
+void CollectiveChecker::compare_lengths(const detail::OperationRecord& record, const PairwiseLengths& own) {
+  const std::size_t ranks = records_.size();
+  std::vector<std::uint64_t> sent(ranks * ranks);
+  std::vector<std::uint64_t> expected(ranks * ranks);
+  comm_.allgather(own.sent, sent);
+  comm_.allgather(own.expected, expected);
+  for (std::size_t from = 0; from < ranks; ++from) {
+    for (std::size_t to = 0; to < ranks; ++to) {
+      const std::size_t out = sent[from * ranks + to];
+      const std::size_t in = expected[to * ranks + from];
+      if (out == in) continue;
+      core::throw_length_mismatch({to_string(record.operation), static_cast<std::size_t>(comm_.rank()), ranks},
+                                  {.sender = from, .receiver = to, .sent = out, .expected = in});
+    }
+  }
 }
 
 void CollectiveChecker::wait_for_all(const detail::OperationRecord& record) {

@@ -1,6 +1,7 @@
 // Finding out that ranks mean different operations, before MPI hangs over it. Opt-in: COBRE_COMM_CHECK=1.
 #pragma once
 
+#include <cobre/comm/detail/calls.hpp>
 #include <cobre/comm/detail/operation.hpp>
 #include <ferrompi/communicator.hpp>
 
@@ -10,6 +11,19 @@
 #include <vector>
 
 namespace cobre::comm::mpi {
+
+/// How many elements one rank sends to each rank, and expects of each.
+struct PairwiseLengths {
+  explicit PairwiseLengths(std::size_t ranks) : sent(ranks), expected(ranks) {}
+
+  std::vector<std::uint64_t> sent;
+  std::vector<std::uint64_t> expected;
+};
+
+/// What `rank` of so many ranks has to say of the operations whose lengths only pairs of ranks know.
+[[nodiscard]] PairwiseLengths lengths_of(const detail::GatherCall& call, std::size_t rank, std::size_t ranks);
+[[nodiscard]] PairwiseLengths lengths_of(const detail::ScatterCall& call, std::size_t rank, std::size_t ranks);
+[[nodiscard]] PairwiseLengths lengths_of(const detail::AlltoallCall& call, std::size_t rank, std::size_t ranks);
 
 /// Exchanges the record of every operation over a communicator of its own, each rank with each other: costly, and able
 /// to say who is missing.
@@ -22,7 +36,19 @@ class CollectiveChecker {
   /// come in time. Warns of missing ranks after ten seconds, then at doubling intervals.
   void compare(detail::OperationRecord record);
 
+  /// The same, and then the lengths that only pairs of ranks know, where the operation has such.
+  template <class Call>
+  void compare(const detail::OperationRecord& record, const Call& call) {
+    compare(record);
+    if constexpr (requires { lengths_of(call, std::size_t{}, std::size_t{}); }) {
+      if (detail::has_pairwise_lengths(record.operation)) {
+        compare_lengths(record, lengths_of(call, static_cast<std::size_t>(comm_.rank()), records_.size()));
+      }
+    }
+  }
+
  private:
+  void compare_lengths(const detail::OperationRecord& record, const PairwiseLengths& own);
   void wait_for_all(const detail::OperationRecord& record);
 
   ferrompi::Communicator comm_;

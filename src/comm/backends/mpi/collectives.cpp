@@ -13,6 +13,7 @@
 #include "comm/backends/mpi/state.hpp"
 #include "comm/backends/mpi/turns.hpp"
 #include "comm/core/element_dispatch.hpp"
+#include "comm/core/moved_from.hpp"
 
 namespace cobre::comm {
 namespace {
@@ -25,8 +26,8 @@ mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& re
 
 /// Runs one operation: refused where the communicator is broken, compared with the other ranks where that is asked for,
 /// and what MPI throws is translated and remembered.
-template <class Body>
-void perform(const MpiState& state, const detail::OperationRecord& record, Body&& body) {
+template <class Call, class Body>
+void perform(const MpiState& state, const detail::OperationRecord& record, const Call& call, Body&& body) {
   if (!state.broken.empty()) [[unlikely]] {
     throw InvalidCommunicator(state.where(to_string(record.operation)), state.broken);
   }
@@ -34,7 +35,7 @@ void perform(const MpiState& state, const detail::OperationRecord& record, Body&
     throw InvalidCommunicator(state.where(to_string(record.operation)), "MPI was finalized");
   }
   try {
-    if (state.checker) state.checker->compare(record);
+    if (state.checker) state.checker->compare(record, call);
     body();
   } catch (const ferrompi::Error& error) {
     state.broken = error.what();
@@ -123,10 +124,11 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Re
 
 template <class Call>
 void FerrompiBackend::execute(const detail::OperationRecord& record, const Call& call) const {
-  perform(*state_, record, [&] { run(*state_, record, call); });
+  const MpiState& state = core::require_owned(state_, record);
+  perform(state, record, call, [&] { run(state, record, call); });
   if constexpr (std::derived_from<Call, detail::AllreduceCall>) {
     if (call.thrown != nullptr && *call.thrown) {
-      state_->broken = std::string("a callable threw in ") + to_string(record.operation);
+      state.broken = std::string("a callable threw in ") + to_string(record.operation);
     }
   }
 }

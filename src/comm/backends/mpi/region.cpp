@@ -1,5 +1,6 @@
 // Regions: the leader's segment of a shared window, which the other ranks of the node map with none of their own.
 
+#include <cobre/comm/detail/region_record.hpp>
 #include <cobre/comm/mpi.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/window.hpp>
@@ -14,6 +15,7 @@
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
+#include "comm/core/moved_from.hpp"
 #include "comm/core/page_placement.hpp"
 
 namespace cobre::comm::detail {
@@ -62,6 +64,17 @@ void require_same_count(const Where& where, std::size_t count, const Agreement& 
       core::format("this rank asks for {} elements, others for {} to {}", count, ~agreed.inverted_count, agreed.count));
 }
 
+// What the others are about to make, where ranks are compared before each operation.
+void require_agreement(const MpiState& state, const OperationRecord& record) {
+  if (!state.checker) return;
+  try {
+    state.checker->compare(record);
+  } catch (const CommError& error) {
+    state.broken = error.what();
+    throw;
+  }
+}
+
 }  // namespace
 
 MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::size_t element_size,
@@ -81,6 +94,7 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
     if (agreed.failed_bytes > 0) throw AllocationFailed(where, bytes, reason);
   };
   try {
+    require_agreement(state, region_record(count, element_size, options));
     if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
       failed = bytes;
       reason = core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
@@ -108,7 +122,7 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
 }
 
 void MpiRegionHandle::fence() const {
-  if (!block_) return;
+  if (!block_) core::throw_region_moved_from({"fence", node_rank_, node_size_});
   try {
     block_->window().fence();
   } catch (const ferrompi::Error& error) {

@@ -6,28 +6,10 @@
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/backends/shm/local_group.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/core/moved_from.hpp"
 #include "comm/topology/placement.hpp"
 
 namespace cobre::comm {
-namespace {
-
-[[noreturn, gnu::cold]] void throw_moved_from(std::string_view operation) {
-  throw InvalidCommunicator({operation, 0, 1}, "it was moved from; use the one that it was moved to");
-}
-
-shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const char* operation) {
-  if (endpoint == nullptr) [[unlikely]]
-    throw_moved_from(operation);
-  return *endpoint;
-}
-
-shm::Endpoint& require(const std::shared_ptr<shm::Endpoint>& endpoint, const detail::OperationRecord& record) {
-  if (endpoint == nullptr) [[unlikely]]
-    throw_moved_from(detail::to_string(record.operation));
-  return *endpoint;
-}
-
-}  // namespace
 
 ShmBackend ShmBackend::attach(const ShmConfig& config) {
   shm::check(config);
@@ -48,16 +30,16 @@ void ShmBackend::abort(int code) const {
 }
 
 std::unique_ptr<LocalCommunicator> ShmBackend::split_local() const {
-  (void)require(endpoint_, "split_local");
+  (void)core::require_owned(endpoint_, "split_local");
   return std::make_unique<shm::LocalGroup>(endpoint_);
 }
 
 const ExecutionTopology& ShmBackend::topology() const {
-  return require(endpoint_, "topology").topology();
+  return core::require_owned(endpoint_, "topology").topology();
 }
 
 bool ShmBackend::uses_single_copy() const {
-  return require(endpoint_, "uses_single_copy").single_copy();
+  return core::require_owned(endpoint_, "uses_single_copy").single_copy();
 }
 
 std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division) const {
@@ -67,7 +49,7 @@ std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division
 }
 
 detail::Mailbox& ShmBackend::mailbox() const {
-  return require(endpoint_, "channel").mailbox();
+  return core::require_owned(endpoint_, "channel").mailbox();
 }
 std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox() const {
   return {endpoint_, &mailbox()};
@@ -75,7 +57,7 @@ std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox() const {
 
 template <class Call>
 void ShmBackend::execute(const detail::OperationRecord& record, const Call& call) const {
-  require(endpoint_, record).execute(record, call);
+  core::require_owned(endpoint_, record).execute(record, call);
 }
 
 template void ShmBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;

@@ -1,23 +1,16 @@
 // Shared regions: rank 0 makes the memory, hands it over the links of the rendezvous, and all agree that they have it.
 
+#include <cobre/comm/detail/region_record.hpp>
+
 #include <string>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/perform.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/moved_from.hpp"
 
 namespace cobre::comm::shm {
-namespace {
-
-detail::OperationRecord creation_of(std::size_t count, std::size_t element_size, const RegionOptions& options) {
-  return {.operation = detail::Operation::CreateRegion,
-          .element_size = static_cast<std::uint32_t>(element_size),
-          .count = count,
-          .root = static_cast<std::uint64_t>(options.placement) << 1 | (options.huge_pages ? 1U : 0U)};
-}
-
-}  // namespace
 
 Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::OperationRecord& record,
                                             std::size_t bytes, const RegionOptions& options) {
@@ -88,14 +81,13 @@ void Endpoint::fence(const detail::OperationRecord& record) {
 RegionBlock::RegionBlock(std::shared_ptr<Endpoint> endpoint, std::size_t count, std::size_t element_size,
                          const RegionOptions& options)
     : endpoint_(std::move(endpoint)) {
-  if (endpoint_ == nullptr) {
-    throw InvalidCommunicator({"create_shared_region", 0, 1}, "it was moved from; use the one that it was moved to");
-  }
+  (void)core::require_owned(endpoint_, "create_shared_region");
   rank_ = endpoint_->rank();
   ranks_ = endpoint_->size();
   const Where where = endpoint_->where("create_shared_region");
   bytes_ = detail::region_bytes(where, count, element_size);
-  const auto made = endpoint_->create_region(where, creation_of(count, element_size, options), bytes_, options);
+  const auto made =
+      endpoint_->create_region(where, detail::region_record(count, element_size, options), bytes_, options);
   serial_ = made.serial;
   readable_ = made.readable;
   writable_ = made.writable;
@@ -126,9 +118,7 @@ RegionBlock::~RegionBlock() {
 }
 
 void RegionBlock::fence() const {
-  if (endpoint_ == nullptr) {
-    throw InvalidCommunicator({"fence", rank_, ranks_}, "the region was moved from; use the one that it was moved to");
-  }
+  if (endpoint_ == nullptr) core::throw_region_moved_from({"fence", rank_, ranks_});
   endpoint_->fence({.operation = detail::Operation::Fence, .count = serial_});
 }
 

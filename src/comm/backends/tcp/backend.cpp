@@ -4,31 +4,13 @@
 
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/endpoint.hpp"
+#include "comm/core/moved_from.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "comm/backends/shm/local_group.hpp"
 #include "comm/core/format.hpp"
 #endif
 
 namespace cobre::comm {
-namespace {
-
-[[noreturn, gnu::cold]] void throw_moved_from(std::string_view operation) {
-  throw InvalidCommunicator({operation, 0, 1}, "it was moved from; use the one that it was moved to");
-}
-
-tcp::Endpoint& require(const std::shared_ptr<tcp::Endpoint>& endpoint, const char* operation) {
-  if (endpoint == nullptr) [[unlikely]]
-    throw_moved_from(operation);
-  return *endpoint;
-}
-
-tcp::Endpoint& require(const std::shared_ptr<tcp::Endpoint>& endpoint, const detail::OperationRecord& record) {
-  if (endpoint == nullptr) [[unlikely]]
-    throw_moved_from(detail::to_string(record.operation));
-  return *endpoint;
-}
-
-}  // namespace
 
 TcpBackend TcpBackend::connect(const TcpConfig& config) {
   tcp::check(config);
@@ -50,7 +32,7 @@ void TcpBackend::abort(int code) const {
 }
 
 std::unique_ptr<LocalCommunicator> TcpBackend::split_local() const {
-  [[maybe_unused]] const tcp::Endpoint& endpoint = require(endpoint_, "split_local");
+  [[maybe_unused]] const tcp::Endpoint& endpoint = core::require_owned(endpoint_, "split_local");
 #ifdef COBRE_COMM_HAS_SHM
   if (const auto& shared = endpoint.shared_memory()) return std::make_unique<shm::LocalGroup>(shared);
 #endif
@@ -58,16 +40,16 @@ std::unique_ptr<LocalCommunicator> TcpBackend::split_local() const {
 }
 
 const ExecutionTopology& TcpBackend::topology() const {
-  return require(endpoint_, "topology").topology();
+  return core::require_owned(endpoint_, "topology").topology();
 }
 
 void TcpBackend::agree_on_region(const detail::OperationRecord& record) const {
-  require(endpoint_, record).agree(record);
+  core::require_owned(endpoint_, record).agree(record);
 }
 
 void TcpBackend::agree_on_outcome(const detail::OperationRecord& record, std::size_t bytes,
                                   const std::exception_ptr& failure) const {
-  const auto failed = require(endpoint_, record).first_failure(record, failure == nullptr);
+  const auto failed = core::require_owned(endpoint_, record).first_failure(record, failure == nullptr);
   if (failure != nullptr) std::rethrow_exception(failure);
   if (!failed) return;
   throw AllocationFailed({detail::to_string(record.operation), rank_, size_}, bytes,
@@ -87,7 +69,7 @@ std::optional<TcpBackend> TcpBackend::make_part(const detail::Division& division
 }
 
 detail::Mailbox& TcpBackend::mailbox() const {
-  return require(endpoint_, "channel").mailbox();
+  return core::require_owned(endpoint_, "channel").mailbox();
 }
 std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox() const {
   return {endpoint_, &mailbox()};
@@ -95,7 +77,7 @@ std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox() const {
 
 template <class Call>
 void TcpBackend::execute(const detail::OperationRecord& record, const Call& call) const {
-  require(endpoint_, record).execute(record, call);
+  core::require_owned(endpoint_, record).execute(record, call);
 }
 
 template void TcpBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;

@@ -1,0 +1,187 @@
+// Every collective operation, with each of the arguments that one rank may get wrong: what must be found out wherever
+// operations are compared.
+#pragma once
+
+#include <cobre/comm.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mismatch {
+
+using cobre::comm::CommBackend;
+using cobre::comm::ReduceOp;
+using cobre::comm::Reproducible;
+using Call = std::function<void(const CommBackend&)>;
+
+struct Arguments {
+  bool other_type = false;
+  std::size_t count = 5;
+  ReduceOp op = ReduceOp::Sum;
+  std::size_t root = 0;
+  Reproducible reproducible = Reproducible::Default;
+  bool huge_pages = false;
+};
+
+/// What one rank may get wrong, by the name that the error gives it.
+inline const std::map<std::string, Arguments> wrong = {
+    {"type", {.other_type = true}},   {"count", {.count = 6}}, {"counts", {.count = 6}},
+    {"op", {.op = ReduceOp::Max}},    {"root", {.root = 1}},   {"reproducible", {.reproducible = Reproducible::Yes}},
+    {"options", {.huge_pages = true}}};
+
+struct Operation {
+  std::string name;
+  std::vector<std::string> fields;
+  std::function<void(const CommBackend&, const Arguments&)> run;
+};
+
+inline Call call(const Operation& operation, const Arguments& arguments = {}) {
+  return [=](const CommBackend& comm) { operation.run(comm, arguments); };
+}
+
+// Another type of the same length: what the others would take for theirs, if nobody looked.
+template <class Run>
+auto typed(Run run) {
+  return [run](const CommBackend& comm, const Arguments& arguments) {
+    if (arguments.other_type) {
+      run(comm, arguments, std::vector<std::int64_t>(arguments.count));
+    } else {
+      run(comm, arguments, std::vector<double>(arguments.count));
+    }
+  };
+}
+// So many times as much.
+template <class Values>
+Values times(const Values& values, std::size_t ranks) {
+  return Values(values.size() * ranks);
+}
+
+inline std::vector<Operation> operations() {
+  return {
+      {"barrier", {}, [](const CommBackend& comm, const Arguments&) { comm.barrier(); }},
+      {"broadcast", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.broadcast(data, a.root);
+       })},
+      {"allreduce",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.allreduce_inplace(data, a.op, a.reproducible);
+       })},
+      {"allgather", {"type", "count"}, typed([](const CommBackend& comm, const Arguments&, auto data) {
+         auto all = times(data, comm.size());
+         comm.allgather(data, all);
+       })},
+      {"allgatherv", {"type", "counts"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         const std::vector<std::size_t> counts(comm.size(), a.count);
+         std::vector<std::size_t> displs;
+         for (std::size_t rank = 0; rank < comm.size(); ++rank) displs.push_back(rank * a.count);
+         auto all = times(data, comm.size());
+         comm.allgatherv(data, all, counts, displs);
+       })},
+      {"gather", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto all = times(data, comm.size());
+         comm.gather(data, all, a.root);
+       })},
+      {"scatter", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.scatter(times(data, comm.size()), data, a.root);
+       })},
+      {"alltoall", {"type", "count"}, typed([](const CommBackend& comm, const Arguments&, auto data) {
+         auto all = times(data, comm.size());
+         comm.alltoall(times(data, comm.size()), all);
+       })},
+      {"reduce",
+       {"type", "count", "op", "root", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto result = data;
+         comm.reduce(data, result, a.op, a.root, a.reproducible);
+       })},
+      {"scan",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto result = data;
+         comm.scan(data, result, a.op, a.reproducible);
+       })},
+      {"exscan",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto result = data;
+         comm.exscan(data, result, a.op, a.reproducible);
+       })},
+      {"reduce_scatter_block",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.reduce_scatter_block(times(data, comm.size()), data, a.op, a.reproducible);
+       })},
+      {"create_shared_region",
+       {"count", "options"},
+       [](const CommBackend& comm, const Arguments& a) {
+         cobre::comm::RegionOptions options;
+         options.huge_pages = a.huge_pages;
+         (void)comm.create_shared_region<double>(a.count, options);
+       }},
+      {"split", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.split(0); }},
+      {"duplicate", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.duplicate(); }},
+      {"node", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.node(); }},
+  };
+}
+
+using Sizes = std::vector<std::size_t>;
+
+// Rank r has (r + 2) * scale elements for the last one, which expects `extra` more of rank 0.
+inline Call gatherv(std::size_t scale, std::size_t extra) {
+  return [=](const CommBackend& comm) {
+    Sizes counts;
+    Sizes displs;
+    for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+      counts.push_back((rank + 2) * scale + (rank == 0 ? extra : 0));
+      displs.push_back(10 * scale * rank);
+    }
+    const std::vector<float> send((comm.rank() + 2) * scale);
+    std::vector<float> recv(10 * scale * comm.size());
+    comm.gatherv(send, recv, counts, displs, comm.size() - 1);
+  };
+}
+
+// Rank 0 has as much for everyone as they expect, but for `extra`.
+inline Call scatterv(std::size_t scale, std::size_t extra) {
+  return [=](const CommBackend& comm) {
+    const Sizes counts(comm.size(), 3 * scale);
+    const Sizes displs(comm.size(), scale);
+    const std::vector<float> send(4 * scale);
+    std::vector<float> recv(3 * scale + extra);
+    comm.scatterv(send, counts, displs, recv, 0);
+  };
+}
+
+// Everyone expects `extra` more of rank 0 than it has.
+inline Call alltoallv(std::size_t scale, std::size_t extra) {
+  return [=](const CommBackend& comm) {
+    const Sizes sent(comm.size(), scale);
+    Sizes received(comm.size(), scale);
+    if (comm.rank() != 0) received[0] += extra;
+    Sizes displs;
+    for (std::size_t rank = 0; rank < comm.size(); ++rank) displs.push_back(2 * scale * rank);
+    const std::vector<double> send(2 * scale * comm.size());
+    std::vector<double> recv(2 * scale * comm.size());
+    comm.alltoallv(send, sent, displs, recv, received, displs);
+  };
+}
+
+/// Lengths that only two ranks know, in operations of three: what the odd one does makes those two disagree.
+struct PairMismatch {
+  std::string name;
+  Call (*make)(std::size_t scale, std::size_t extra);
+  std::size_t odd_one;
+  std::string expected;
+};
+inline std::vector<PairMismatch> pairwise_lengths() {
+  return {{"gatherv", gatherv, 2, "counts 0 2"},
+          {"scatterv", scatterv, 2, "counts 0 2"},
+          {"alltoallv", alltoallv, 1, "counts 0 1"}};
+}
+
+}  // namespace mismatch

@@ -1,0 +1,99 @@
+// COBRE_COMM_CHECK=1: the mismatches that shm and tcp always find are found on mpi too, with the same names. Runs on
+// every rank of a launcher.
+
+#include <cobre/comm.hpp>
+
+#include <gtest/gtest.h>
+
+#include "fault/mismatch_table.hpp"
+#include "ferrompi/mpi_main.hpp"
+#include "support/outcome.hpp"
+#include "unit/environment.hpp"
+
+namespace {
+
+using namespace cobre::comm;
+using mismatch::Call;
+
+class CheckedMpi : public testing::Test {
+ protected:
+  CheckedMpi() { environment_.set("COBRE_COMM_CHECK", "1"); }
+
+  static CommBackend backend() { return CommBackend(FerrompiBackend(test_mpi().world().native())); }
+
+  // All ranks do `usual` but `odd_one`; every one of them must say the same, and its communicator is done for.
+  static void expect_mismatch(std::size_t odd_one, const Call& usual, const Call& odd, const std::string& expected) {
+    const CommBackend comm = backend();
+    comm.barrier();
+    EXPECT_EQ(test::outcome_of([&] { (comm.rank() == odd_one ? odd : usual)(comm); }),
+              "CollectiveMismatch " + expected);
+    EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
+  }
+
+  test::ScopedEnvironment environment_;
+};
+
+TEST_F(CheckedMpi, WorksWhereAllAgree) {
+  const CommBackend comm = backend();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(comm.allreduce(i, ReduceOp::Max), i);
+  for (const auto& operation : mismatch::operations()) mismatch::call(operation)(comm);
+  for (const auto& operation : mismatch::pairwise_lengths()) operation.make(3, 0)(comm);
+}
+
+TEST_F(CheckedMpi, FindsEveryArgumentOfEveryOperationThatDiffers) {
+  const std::size_t size = backend().size();
+  if (size == 1) return;  // nobody to differ from
+  for (const auto& operation : mismatch::operations()) {
+    for (const std::string& field : operation.fields) {
+      SCOPED_TRACE(operation.name + " with another " + field);
+      expect_mismatch(size - 1, call(operation), call(operation, mismatch::wrong.at(field)),
+                      field + (size == 2 ? " 0 1" : " " + std::to_string(size - 1)));
+    }
+  }
+}
+
+TEST_F(CheckedMpi, FindsEveryOperationWithEveryOther) {
+  const std::size_t size = backend().size();
+  if (size == 1) return;
+  const auto all = mismatch::operations();
+  for (std::size_t usual = 0; usual < all.size(); ++usual) {
+    for (std::size_t odd = 0; odd < all.size(); ++odd) {
+      if (odd == usual) continue;
+      // More ranks than cores take some libraries long: there one other each, to see who is named.
+      if (size > 2 && odd != (usual + 1) % all.size()) continue;
+      SCOPED_TRACE(all[usual].name + " where one rank is in " + all[odd].name);
+      const std::size_t odd_one = (usual + odd) % size;
+      expect_mismatch(odd_one, call(all[usual]), call(all[odd]),
+                      "operation" + (size == 2 ? " 0 1" : " " + std::to_string(odd_one)));
+    }
+  }
+}
+
+TEST_F(CheckedMpi, FindsLengthsThatOnlyTwoRanksKnowAndTellsTheThird) {
+  if (backend().size() != 3) return;  // the table is of three
+  for (const auto& [name, make, odd_one, expected] : mismatch::pairwise_lengths()) {
+    SCOPED_TRACE(name);
+    for (const std::size_t scale : {std::size_t{1}, std::size_t{5'000}}) {
+      expect_mismatch(odd_one, make(scale, 0), make(scale, 1), expected);
+    }
+  }
+}
+
+TEST_F(CheckedMpi, NamesTheRankThatDoesNotCome) {
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
+  const CommBackend comm = backend();
+  if (comm.size() > 1) {
+    if (comm.rank() != 0) {
+      try {
+        comm.barrier();
+        ADD_FAILURE();
+      } catch (const TimedOut& error) {
+        EXPECT_EQ(error.missing_ranks(), std::vector<std::size_t>{0});
+        EXPECT_GE(error.waited_seconds(), 1.0);
+      }
+    }
+    test_mpi().world().barrier();
+  }
+}
+
+}  // namespace
