@@ -18,7 +18,17 @@ def flat(value):
 
 
 class Facts(CommandTest):
+    PLAIN = {}
+
     def facts(self, **environment):
+        # Asked once without anything special: it starts a job of MPI to see how that moves bytes.
+        if environment:
+            return self.ask(environment)
+        if not self.PLAIN:
+            self.PLAIN.update(self.ask({}))
+        return self.PLAIN
+
+    def ask(self, environment):
         job = run("info", "--json", env=os.environ | environment)
         self.assertEqual((job.returncode, job.stderr), (0, ""))
         return json.loads(job.stdout)
@@ -57,6 +67,30 @@ class Facts(CommandTest):
         slurm = self.facts(SLURM_JOB_ID="17", SLURM_CPUS_PER_TASK="3", SLURM_MEM_PER_NODE="512")["slurm"]
         self.assertEqual((slurm["job"], slurm["cpus_per_task"]), ("17", 3))
         self.assertEqual(slurm["memory_for_the_job_on_this_node"], "0.5 GiB")
+
+    def test_a_launcher_of_another_mpi_than_ours_is_a_problem_that_is_explained(self):
+        mpi = self.facts()["mpi"]
+        if mpi == "not in this build":
+            return
+        stranger = "OMPI_COMM_WORLD_SIZE" if "MPICH" in mpi["library"] else "PMI_SIZE"
+        facts = self.facts(**{stranger: "3"})
+        self.assertFalse(facts["mpi"]["launcher_and_library_agree"])
+        self.assertRegex(facts["problem"], rf"started 3 processes \({stranger}=3\), but each of them is rank 0 of 1: "
+                                           r"this program was built with (Open MPI|MPICH)")
+        ours = "PMI_SIZE" if "MPICH" in mpi["library"] else "OMPI_COMM_WORLD_SIZE"
+        self.assertNotIn("problem", self.facts(**{ours: "3", "COBRE_COMM_BACKEND": "mpi"}))
+
+    def test_the_transport_is_that_of_processes_that_were_started_to_see(self):
+        mpi = self.facts()["mpi"]
+        if mpi == "not in this build":
+            return
+        if "Open MPI" in mpi["library"]:
+            self.assertRegex(mpi["transport"], r"^\w+( with [\w, ]+)? \(tried on this machine\)$")
+            forced = self.facts(OMPI_MCA_pml="ob1", OMPI_MCA_btl="tcp,self")["mpi"]["transport"]
+            self.assertEqual(forced, "ob1 with tcp (tried on this machine)")
+            self.assertEqual(self.facts(OMPI_COMM_WORLD_SIZE="1")["mpi"]["transport"], "not tried inside of a job")
+        else:
+            self.assertIn("ch", mpi["transport"])  # ch3 or ch4, and the network below it
 
     def test_it_tells_what_a_program_would_get(self):
         self.assertEqual(self.facts()["a_program_started_like_this"]["backend"], "local")

@@ -1,9 +1,25 @@
 """cobre-comm run --backend mpi: handing over to the launcher of the right MPI."""
 import os
+import struct
 import subprocess
 import unittest
 
 from support import COMMAND, LIMIT, RANKS, CommandTest, run
+
+
+def program_that_needs(library):
+    """What of an ELF file tells the loader which libraries to fetch."""
+    strings = b"\0" + library.encode() + b"\0"
+    dynamic = struct.pack("<QQQQ", 1, 1, 0, 0)  # DT_NEEDED at 1, DT_NULL
+    at = 64
+    sections = at + len(strings) + len(dynamic)
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, 62, 1, 0, 0, sections, 0, 64, 0, 0, 64, 2, 0)
+
+    def section(kind, offset, size, link):
+        return struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, offset, size, link, 0, 1, 0)
+
+    return (head + strings + dynamic + section(3, at, len(strings), 0) +
+            section(6, at + len(strings), len(dynamic), 0))
 
 
 class HandingOver(CommandTest):
@@ -21,11 +37,27 @@ class HandingOver(CommandTest):
         self.assertRegex(mine, r"^cobre-comm: \S*(mpirun|mpiexec)\S* .*-n 2 .*sum$")
         other = "libmpich.so.12" if "--oversubscribe" in mine else "libmpi.so.40"
         file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "needs_the_other_mpi")
-        with open(file, "w", encoding="utf-8") as out:
-            out.write(f"#!/bin/sh\n# {other}\n")
+        with open(file, "wb") as out:
+            out.write(program_that_needs(other))
         os.chmod(file, 0o755)
         theirs = run("run", "--backend", "mpi", "-n", 2, "--dry-run", file).stderr
         self.assertEqual("--oversubscribe" in mine, "--oversubscribe" not in theirs, theirs)
+
+    def test_a_library_that_a_program_only_talks_about_is_not_the_one_that_it_needs(self):
+        # The command has the names of all of them in it.
+        expected = run("run", "--backend", "mpi", "-n", 2, "--dry-run", RANKS, "sum").stderr
+        own = run("run", "--backend", "mpi", "-n", 2, "--dry-run", "--", COMMAND, "info", "--layout").stderr
+        self.assertEqual("--oversubscribe" in expected, "--oversubscribe" in own, own)
+
+    def test_a_file_that_was_cut_off_is_no_reason_to_stumble(self):
+        file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "cut_off")
+        whole = program_that_needs("libmpi.so.40")
+        for length in (3, 63, 64, 80, 150, len(whole) - 1):
+            with open(file, "wb") as out:
+                out.write(whole[:length])
+            os.chmod(file, 0o755)
+            job = run("run", "--backend", "mpi", "-n", 2, "--dry-run", file)
+            self.assertEqual((job.returncode, len(job.stderr.splitlines())), (0, 1), job.stderr)
 
     def test_the_launcher_of_another_mpi_is_found_out(self):
         mine = run("run", "--backend", "mpi", "-n", 2, "--dry-run", RANKS, "sum").stderr

@@ -2,6 +2,7 @@
 import os
 import pty
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -63,8 +64,8 @@ class Starting(CommandTest):
 
 
 class Usage(CommandTest):
-    def expect_refusal(self, words, *arguments):
-        job = run(*arguments)
+    def expect_refusal(self, words, *arguments, **how):
+        job = run(*arguments, **how)
         self.assertEqual((job.returncode, job.stdout), (2, ""), arguments)
         self.assertEqual(len(job.stderr.splitlines()), 1, job.stderr)
         self.assertIn(words, job.stderr)
@@ -78,11 +79,19 @@ class Usage(CommandTest):
         self.expect_refusal("is a folder", "run", "/tmp")
         self.expect_refusal("chmod +x", "run", __file__)
         self.expect_refusal("one process", "run", "-n", 2, "--backend", "local", RANKS)
-        self.expect_refusal("--backend", "run", "--backend", "carrier-pigeon", RANKS)
+        self.expect_refusal("--backend: 'carrier-pigeon' is none of auto, shm, tcp, mpi, local",
+                            "run", "--backend", "carrier-pigeon", RANKS)
         self.expect_refusal("--ranks", "run", "-n", "many", RANKS)
         self.expect_refusal("--ranks", "run", "-n", "-3", RANKS)
         self.expect_refusal("at most 128", "run", "-n", 1000, RANKS)
-        self.expect_refusal("--timeout", "run", "--timeout", "-1", RANKS)
+        self.expect_refusal("--timeout: '-1' is no number of seconds", "run", "--timeout", "-1", RANKS)
+        self.expect_refusal("--timeout: 'soon' is no number of seconds", "run", "--timeout", "soon", RANKS)
+        self.expect_refusal("--bind: 'moon' is none of none, core, numa", "run", "--bind", "moon", RANKS)
+        self.expect_refusal("is no number of ranks", "run", "-n", "9" * 30, RANKS)
+        self.expect_refusal("there is no command 'fly', only run, info and bench", "fly")
+        self.expect_refusal("at most 1024", "run", "--backend", "tcp", "-n", 999999999, RANKS)
+        self.expect_refusal("see ulimit -n", "run", "-n", 100, RANKS,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
 
     def test_a_file_that_cannot_be_executed_is_code_2(self):
         file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "not_a_program")

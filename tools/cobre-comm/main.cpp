@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/command.hpp"
+#include "comm/core/text.hpp"
 #include "info/command.hpp"
 #include "run/command.hpp"
 #include "run/options.hpp"
@@ -46,6 +47,11 @@ int main(int argc, char** argv) {
   cobre::command::add_info(app, exit_code);
   cobre::command::add_bench(app, exit_code);
   try {
+    const auto is_first = [&](const CLI::App* command) { return command->get_name() == words.front(); };
+    if (!words.empty() && !words.front().starts_with('-') && std::ranges::none_of(app.get_subcommands({}), is_first)) {
+      throw cobre::command::UsageError("there is no command " + cobre::comm::core::quoted(words.front()) +
+                                       ", only run, info and bench");
+    }
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(words);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -26,6 +26,7 @@
 #include "run/mpi.hpp"
 #include "run/places.hpp"
 #include "run/program.hpp"
+#include "transport.hpp"
 #ifdef COBRE_COMM_HAS_MPI
 #include <ferrompi/environment.hpp>
 #endif
@@ -86,21 +87,6 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find_first_of(std::string_view("\r\n\0", 3)));
 }
 
-// MPICH is built for one device; Open MPI looks for the best one when it starts.
-std::string transport(const std::string& library) {
-  constexpr std::string_view key = "MPICH Device:";
-  if (const auto at = library.find(key); at != std::string::npos) {
-    const auto begin = library.find_first_not_of(" \t", at + key.size());
-    return begin == std::string::npos ? "unknown" : library.substr(begin, library.find('\n', begin) - begin);
-  }
-  std::string forced;
-  for (const char* const variable : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl", "UCX_TLS", "FI_PROVIDER"}) {
-    if (const char* const value = std::getenv(variable)) forced += comm::core::format(" {}={}", variable, value);
-  }
-  return forced.empty() ? "chosen by the library when it starts; OMPI_MCA_pml and OMPI_MCA_btl decide otherwise"
-                        : "asked for:" + forced;
-}
-
 // Asked through the loader: not every library has the question, and MPICH ends a process that asks before MPI runs.
 Facts gpu_aware() {
   if (own_family() == MpiFamily::Mpich) return nullptr;
@@ -115,7 +101,7 @@ Facts mpi(const std::string& launcher) {
           {"transport", transport(library)},
           {"gpu_aware", gpu_aware()},
           {"launcher", launcher.empty() ? Facts("none of this library in PATH") : Facts(launcher)},
-          {"launcher_and_library_agree", !launcher.empty()}};
+          {"launcher_and_library_agree", !launcher.empty() && !started_by_another_mpi()}};
 }
 
 #endif
@@ -198,9 +184,8 @@ Facts collect_facts() {
   facts["version"] = COBRE_COMM_VERSION;
   facts["backends"] = backends(shm, launcher);
   facts["a_program_started_like_this"] = choice();
-  if (const auto problem = explain_singletons(1); problem && choice().value("backend", "") == "local") {
-    facts["problem"] = *problem;
-  }
+  const bool alone = choice().value("backend", "") == "local" || started_by_another_mpi();
+  if (const auto problem = explain_singletons(1); problem && alone) facts["problem"] = *problem;
 #ifdef COBRE_COMM_HAS_MPI
   facts["mpi"] = mpi(launcher);
 #else

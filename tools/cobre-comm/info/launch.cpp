@@ -36,6 +36,14 @@ std::optional<Launch> launch_of_this_process() {
   return std::nullopt;
 }
 
+bool started_by_another_mpi() {
+  const auto says = [](const char* variable) { return std::getenv(variable) != nullptr; };
+  const bool by_open_mpi = says("OMPI_COMM_WORLD_SIZE");
+  // What Slurm serves with this variable depends on how both were built.
+  const bool by_hydra = says("PMI_SIZE") && !by_open_mpi && !comm::slurm::is_slurm_job();
+  return (by_open_mpi && own_family() == MpiFamily::Mpich) || (by_hydra && own_family() == MpiFamily::OpenMpi);
+}
+
 std::optional<std::string> explain_singletons(std::size_t size) {
   const auto launch = launch_of_this_process();
   if (!launch || launch->size <= 1 || size != 1) return std::nullopt;

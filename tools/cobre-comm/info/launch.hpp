@@ -16,6 +16,9 @@ struct Launch {
 /// None for a process that was started by itself.
 [[nodiscard]] std::optional<Launch> launch_of_this_process();
 
+/// Whether the launcher that started this process belongs to another MPI library than the one that we were built with.
+[[nodiscard]] bool started_by_another_mpi();
+
 /// Why processes that a launcher started together do not see each other, where their communicator has `size` ranks;
 /// nothing where all is well. This is the classic: N processes that are each rank 0 of 1.
 [[nodiscard]] std::optional<std::string> explain_singletons(std::size_t size);

@@ -26,12 +26,13 @@ void Job::hear_agent(std::size_t child) {
   for (const std::string& text : sources_[2 * child + 1].lines.take_marked()) {
     auto notice = Notice::parse(text);
     if (!notice) continue;
-    if (!heard.place) heard.place = ended_++;
+    const std::size_t place = heard.place ? *heard.place : ended_++;
+    heard.place = place;
     if (!failed_at_) failed_at_ = Clock::now();
     begin_to_end();
     if (!notice->verdict) continue;
     // Who points elsewhere comes after all that point at themselves.
-    notice->ending.place = *heard.place + (notice->words.empty() ? heard_.size() : 0);
+    notice->ending.place = place + (notice->words.empty() ? heard_.size() : 0);
     heard.verdict = std::move(notice);
   }
 }
@@ -41,17 +42,19 @@ void Job::decide_which_host_failed() {
   std::vector<std::optional<Ending>> known(endings_.size());
   bool awaited = false;  // somebody knows more, and will say so
   for (std::size_t child = 0; child < heard_.size(); ++child) {
-    if (endings_[child]) known[child] = endings_[child]->of_a_rank();
-    if (heard_[child].verdict) known[child] = heard_[child].verdict->ending;
+    if (const auto& ending = endings_[child]) known[child] = ending->of_a_rank();
+    if (const auto& verdict = heard_[child].verdict) known[child] = verdict->ending;
     awaited = awaited || (heard_[child].place && !known[child]);
   }
   const auto first = first_failure(known, std::nullopt);
+  if (!first) return;
+  const Ending ending = known[*first].value_or(Ending{});
   // Who was asked to end says nothing about why; a host that does not answer any more may be the reason.
-  if (!first || (running_ > 0 && (awaited || known[*first]->asked()))) return;
+  if (running_ > 0 && (awaited || ending.asked())) return;
   blamed_ = first;
   if (exit_code_ != 0) return;
-  exit_code_ = known[*first]->exit_code();
-  if (output_.closed() && known[*first]->signal == SIGPIPE) return;  // as for any program whose reader has gone
+  exit_code_ = ending.exit_code();
+  if (output_.closed() && ending.signal == SIGPIPE) return;  // as for any program whose reader has gone
   const std::string rest = running_ == 0 ? "" : plan_.keep_going ? "; the others go on" : "; ending the others";
   const std::string words = words_on_host(*first);
   if (!words.empty() && !asked_twice_) say(words + rest);
@@ -63,7 +66,7 @@ std::string Job::words_on_host(std::size_t child) const {
   if (verdict && !verdict->words.empty()) return verdict->words;
   const std::string& host = plan_.relays[child].host;
   if (verdict) return comm::core::format("a rank on host {} {}", host, verdict->ending.words());
-  const Ending& ending = *endings_[child];
+  const Ending ending = endings_[child].value_or(Ending{});
   if (cut_ && ending.signal == SIGKILL)
     return comm::core::format("the agent on host {} does not answer any more", host);
   // Remote shells end with 255 where they could not do their work, and shells with 126 and 127 where there is no agent

@@ -1,13 +1,15 @@
 #include "command.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,7 +37,8 @@ void tell(fmt::format_string<T...> text, T&&... arguments) {
   std::fputs(line.c_str(), stderr);
 }
 
-constexpr std::size_t most_ranks = 128;  // of one group on one machine
+constexpr std::size_t most_ranks_of_shm = 128;
+constexpr std::size_t most_ranks_of_tcp = 1024;
 
 constexpr const char* examples = R"(
 Examples:
@@ -73,10 +76,32 @@ std::vector<std::vector<std::string>> environments(BackendKind backend, std::siz
   return all;
 }
 
-// CLI11 lets a minus sign through.
+// CLI11 lets a minus sign through, and cuts what is too large.
 std::string whole_number(const std::string& text) {
+  constexpr std::size_t most_digits = 9;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? "" : comm::core::quoted(text) + " is no number of ranks";
+  return digits && text.size() <= most_digits ? "" : comm::core::quoted(text) + " is no number of ranks";
+}
+
+std::string seconds(const std::string& text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  return number && value >= 0.001 && value <= 1e9 ? "" : comm::core::quoted(text) + " is no number of seconds";
+}
+
+// A word for a value. CLI11's own refusal lists the numbers behind the words.
+template <class T>
+std::function<std::string(std::string)> one_of(std::vector<std::pair<std::string, T>> choices) {
+  return [choices = std::move(choices)](const std::string& word) {
+    std::vector<std::string> words;
+    for (const auto& [name, value] : choices) {
+      if (name == word) return std::to_string(static_cast<int>(value));
+      words.push_back(name);
+    }
+    throw CLI::ValidationError(
+        comm::core::format("{} is none of {}", comm::core::quoted(word), comm::core::joined(words, ", ")));
+  };
 }
 
 // Where the program stands: behind "--", or the first word that is neither an option nor the value of one.
@@ -102,19 +127,35 @@ void require_compiled_in(BackendKind backend) {
       comm::core::format("this build has no backend {}, only {}", name, comm::core::joined(available, ", ")));
 }
 
-// Which backend, and how many ranks: what fits together, or what is wrong with it.
-void settle(RunOptions& options, const comm::topology::Machine& machine) {
+// Of each rank we keep two pipes and a ledger open; the rest is for ourselves, and for what a start takes meanwhile.
+void require_open_files(std::size_t ranks) {
+  constexpr rlim_t of_a_rank = 3;
+  constexpr rlim_t ours = 40;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (ours + of_a_rank * ranks <= limit.rlim_cur) return;
+  throw UsageError(comm::core::format("-n {}: a process may have {} open files here, and this takes {}; see ulimit -n",
+                                      ranks, limit.rlim_cur, ours + of_a_rank * ranks));
+}
+
+// Which backend, and how many ranks: what fits together, or what is wrong with it. Returns the ranks.
+std::size_t settle(RunOptions& options, const comm::topology::Machine& machine) {
   if (options.backend == BackendKind::Auto) options.backend = default_backend();
+  const BackendKind backend = options.backend;
   // Under another launcher it is the program's library that counts.
-  if (options.backend != BackendKind::Mpi) require_compiled_in(options.backend);
-  if (!options.ranks) options.ranks = options.backend == BackendKind::Local ? 1 : usable_cores(machine);
-  if (*options.ranks == 0) throw UsageError("-n 0: a job has at least one rank");
-  if (options.backend == BackendKind::Local && *options.ranks != 1) {
-    throw UsageError(comm::core::format("-n {}: the local backend is one process; use --backend shm", *options.ranks));
+  if (backend != BackendKind::Mpi) require_compiled_in(backend);
+  const std::size_t ranks = options.ranks.value_or(backend == BackendKind::Local ? 1 : usable_cores(machine));
+  if (ranks == 0) throw UsageError("-n 0: a job has at least one rank");
+  if (backend == BackendKind::Mpi) return ranks;
+  if (backend == BackendKind::Local && ranks != 1) {
+    throw UsageError(comm::core::format("-n {}: the local backend is one process; use --backend shm", ranks));
   }
-  if (options.backend == BackendKind::Shm && *options.ranks > most_ranks) {
-    throw UsageError(comm::core::format("-n {}: at most {} ranks share one machine", *options.ranks, most_ranks));
+  const std::size_t most = backend == BackendKind::Tcp ? most_ranks_of_tcp : most_ranks_of_shm;
+  if (ranks > most) {
+    throw UsageError(comm::core::format("-n {}: at most {} ranks with {}", ranks, most, comm::to_string(backend)));
   }
+  require_open_files(ranks);
+  return ranks;
 }
 
 // Ranks of tcp on this machine: one host, without an agent.
@@ -175,10 +216,10 @@ int run(RunOptions options) {
   const bool may_be_tcp = options.backend == BackendKind::Auto || options.backend == BackendKind::Tcp;
   if (may_be_tcp && in_allocation_of_several_nodes()) return run_in_allocation(options);
   const auto machine = comm::topology::look_at_machine();
-  settle(options, machine);
+  const std::size_t ranks = settle(options, machine);
   const std::string program = find_program(options.command.front());
   if (options.backend == BackendKind::Mpi) {
-    const auto command = mpi_command(options, program, *options.ranks);
+    const auto command = mpi_command(options, program, ranks);
     if (options.verbose || options.dry_run) tell("{}", comm::core::joined(command, " "));
     if (options.dry_run) return 0;
     hand_over(command);
@@ -187,13 +228,13 @@ int run(RunOptions options) {
   JobPlan plan;
   plan.program = program;
   plan.arguments = options.command;
-  plan.job_ranks = *options.ranks;
+  plan.job_ranks = ranks;
   if (options.backend == BackendKind::Tcp) {
-    use_tcp_here(plan, *options.ranks);
+    use_tcp_here(plan, ranks);
   } else {
-    plan.environments = environments(options.backend, *options.ranks);
+    plan.environments = environments(options.backend, ranks);
   }
-  plan.cpus = places(machine, options.binding, *options.ranks);
+  plan.cpus = places(machine, options.binding, ranks);
   plan.over_network = options.backend == BackendKind::Tcp;
   plan.tag = options.tag || options.colour == Colour::Always;
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
@@ -217,12 +258,11 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
       ->check(whole_number, "")
       ->type_name("RANKS");
   command->add_option("--backend", options->backend, "shm, tcp, mpi or local; shm where this build has it")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, BackendKind>{{"auto", BackendKind::Auto},
-                                                                             {"shm", BackendKind::Shm},
-                                                                             {"tcp", BackendKind::Tcp},
-                                                                             {"mpi", BackendKind::Mpi},
-                                                                             {"local", BackendKind::Local}})
-                      .description(""))
+      ->transform(one_of<BackendKind>({{"auto", BackendKind::Auto},
+                                       {"shm", BackendKind::Shm},
+                                       {"tcp", BackendKind::Tcp},
+                                       {"mpi", BackendKind::Mpi},
+                                       {"local", BackendKind::Local}}))
       ->type_name("NAME");
   command->add_option("--hosts", options->hosts, "Start ranks on these hosts, with tcp: a:4,b:4")->type_name("LIST");
   command->add_option("--hostfile", options->hostfile, "The same from a file: a line 'a slots=4' for each host")
@@ -230,22 +270,16 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   command->add_option("--rsh", options->remote_shell, "What reaches a host, instead of ssh")->type_name("COMMAND");
   command->add_flag("--agent", options->agent)->group("");  // what runs on those hosts
   command->add_option("--bind", options->binding, "Bind each rank to a core or to a NUMA domain: none, core, numa")
-      ->transform(
-          CLI::CheckedTransformer(
-              std::map<std::string, Binding>{{"none", Binding::None}, {"core", Binding::Core}, {"numa", Binding::Numa}})
-              .description(""))
+      ->transform(one_of<Binding>({{"none", Binding::None}, {"core", Binding::Core}, {"numa", Binding::Numa}}))
       ->type_name("WHERE");
   command->add_flag("--tag", options->tag, "Begin every line of output with its rank");
   command
       ->add_option("--color,--colour", options->colour,
                    "Colour the tags: auto (on a terminal), always (tags too), never")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Colour>{
-                                      {"auto", Colour::Auto}, {"always", Colour::Always}, {"never", Colour::Never}})
-              .description(""))
+      ->transform(one_of<Colour>({{"auto", Colour::Auto}, {"always", Colour::Always}, {"never", Colour::Never}}))
       ->type_name("WHEN");
   command->add_option("--timeout", options->timeout_seconds, "End the job after so many seconds")
-      ->check(CLI::Range(0.001, 1e9).description(""))
+      ->check(seconds, "")
       ->type_name("SECONDS");
   command->add_flag("--keep-going", options->keep_going, "Leave the other ranks alone when one fails");
   command->add_flag("-v,--verbose", options->verbose, "Say where each rank goes");

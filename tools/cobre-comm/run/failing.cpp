@@ -29,8 +29,8 @@ constexpr int not_started = 2;
 void Job::look_for_endings() {
   for (std::size_t rank = 0; rank < pids_.size(); ++rank) {
     if (endings_[rank]) continue;
-    endings_[rank] = look_at(pids_[rank]);
-    if (!endings_[rank]) continue;
+    std::optional<Ending> ending = look_at(pids_[rank]);
+    if (!ending) continue;
     --running_;
     // All that it wrote is in the pipes; who else holds their other ends is not waited for.
     for (Source* const source : {&sources_[2 * rank], &sources_[2 * rank + 1]}) {
@@ -39,8 +39,10 @@ void Job::look_for_endings() {
       source->pipe = {};
     }
     if (is_relay()) hear_agent(rank);
-    endings_[rank]->place = is_relay() && heard_[rank].place ? *heard_[rank].place : ended_++;
-    if (!endings_[rank]->failed()) continue;
+    const auto told = is_relay() ? heard_[rank].place : std::nullopt;
+    ending->place = told ? *told : ended_++;
+    endings_[rank] = ending;
+    if (!ending->failed()) continue;
     if (!failed_at_) {
       failed_at_ = Clock::now();
       made_to_end_ = pressed_;
@@ -62,7 +64,8 @@ void Job::decide_who_failed() {
   // Without a view into the group there is nobody to ask.
   const bool settled = running_ == 0 || known_ended || elsewhere || !witness_.sees();
   if (!settled && Clock::now() < *failed_at_ + verdict_within) return;
-  blamed_ = first_failure(endings_, known);
+  const std::size_t blamed = first_failure(endings_, known).value_or(0);
+  blamed_ = blamed;
   if (exit_code_ != 0) return;
   if (not_started_) {
     exit_code_ = not_started;
@@ -73,13 +76,12 @@ void Job::decide_who_failed() {
     exit_code_ = 128 + SIGTERM;
     return tell_launcher({.verdict = true, .ending = {.signal = SIGTERM}});
   }
-  const Ending& ending = *endings_[*blamed_];
+  const Ending ending = endings_[blamed].value_or(Ending{});
   exit_code_ = ending.exit_code();
   if (output_.closed() && ending.signal == SIGPIPE) return;  // as for any program whose reader has gone
-  const std::string where = witness_.whereabouts(*blamed_);
-  const std::string words =
-      comm::core::format("rank {} of {} (pid {} on {}) {}{}", rank_of(*blamed_), plan_.job_ranks, pids_[*blamed_],
-                         host_, ending.words(), where.empty() ? "" : " " + where);
+  const std::string where = witness_.whereabouts(blamed);
+  const std::string words = comm::core::format("rank {} of {} (pid {} on {}) {}{}", rank_of(blamed), plan_.job_ranks,
+                                               pids_[blamed], host_, ending.words(), where.empty() ? "" : " " + where);
   if (orders_ != nullptr && !plan_.mark.empty()) {
     return tell_launcher({.verdict = true, .ending = ending, .words = words});
   }
@@ -106,7 +108,8 @@ void Job::press_on() {
     if (running_ == 0) return;
     exit_code_ = timed_out;
     say(comm::core::format("{} of {} {} still run after {} s (--timeout): {}; ending them", running_, plan_.children(),
-                           is_relay() ? "hosts" : "ranks", std::chrono::duration<double>(*plan_.timeout).count(),
+                           is_relay() ? "hosts" : "ranks",
+                           std::chrono::duration<double>(plan_.timeout.value_or(0ms)).count(),
                            whereabouts_of_running()));
     next_pressure_ = now;
   }

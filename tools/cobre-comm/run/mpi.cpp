@@ -1,19 +1,15 @@
 #include "mpi.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 
-#include "comm/core/descriptor.hpp"
 #include "comm/core/format.hpp"
+#include "needed.hpp"
 #include "program.hpp"
 
 #include <cobre/comm/base/slurm.hpp>
@@ -113,24 +109,12 @@ Words slurm_words(const RunOptions& options, const std::string& srun, MpiFamily 
 }  // namespace
 
 MpiFamily family_of(const std::string& program) {
-  const comm::core::Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0 || status.st_size <= 0) return MpiFamily::Unknown;
-  const auto bytes = static_cast<std::size_t>(status.st_size);
-  void* const address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (address == MAP_FAILED) return MpiFamily::Unknown;
-  // The names of the libraries that a program needs stand in it as they are. One that needs them through another
-  // library does not name them, and is taken to be built like this command.
-  const auto names = [&](std::string_view library) {
-    return memmem(address, bytes, library.data(), library.size()) != nullptr;
-  };
-  MpiFamily family = MpiFamily::Unknown;
-  if (names("libmpich.so") || names("libmpi.so.12"))
-    family = MpiFamily::Mpich;
-  else if (names("libmpi.so.40") || names("libmpi.so.20"))
-    family = MpiFamily::OpenMpi;
-  munmap(address, bytes);
-  return family;
+  // A program that needs MPI through another library does not name it, and is taken to be built like this command.
+  for (const std::string& library : needed_libraries(program)) {
+    if (library.starts_with("libmpich.so") || library == "libmpi.so.12") return MpiFamily::Mpich;
+    if (library == "libmpi.so.40" || library == "libmpi.so.20") return MpiFamily::OpenMpi;
+  }
+  return MpiFamily::Unknown;
 }
 
 MpiFamily own_family() {
