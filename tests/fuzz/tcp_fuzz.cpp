@@ -136,6 +136,7 @@ class FuzzPipes {
     return take;
   }
   static void break_off(std::size_t) {}
+  static void let_go(std::size_t) {}
   static void check(const Where&, std::size_t) {}
   template <class Look>
   static void sleep(Look&&, std::chrono::nanoseconds) {}

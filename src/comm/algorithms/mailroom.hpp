@@ -8,7 +8,8 @@
 //   enter(where)                   throws where the communicator cannot be used
 //   reach(where, peer)             this rank is going to send to that one
 //   push(peer, first, second)      as many bytes of the two spans, in this order, as there is room for now
-//   pull(peer, into, most)         as many bytes as there are now
+//   pull(peer, into, most)         as many bytes as there are now; more may be written there until all have come, or …
+//   let_go(peer)                   … that place is given up: returns when nobody writes there any more
 //   break_off(peer)                the message that this rank began to send will never be whole
 //   check(where, peer)             throws where nothing will ever come from that peer, or go to it
 //   sleep(look, longest)           sleeps until something moves, unless look() says that it did
@@ -67,10 +68,10 @@ class Mailroom final : public detail::Mailbox {
       for (std::size_t peer = 0; peer < size(); ++peer) {
         if (peer != rank()) (void)take_in(peer, nullptr);
       }
+      warn_of_unread(*this, unread_);
     } catch (const std::exception&) {  // of a communicator that failed nobody expects to have everything
-      return;
     }
-    warn_of_unread(*this, unread_);
+    for (std::size_t peer = 0; peer < size(); ++peer) pipes_.let_go(peer);
   }
 
   void start(Transfer& transfer) override {
@@ -326,6 +327,7 @@ class Mailroom final : public detail::Mailbox {
     Box& box = boxes_[transfer.envelope.peer];
     box.expected.remove(transfer);
     if (box.receiver != &transfer) return;
+    pipes_.let_go(transfer.envelope.peer);
     // Half of the message is in the user's buffer already: what comes next goes elsewhere.
     box.receiver = nullptr;
     try {

@@ -16,6 +16,7 @@ class NoPipes {
   static std::size_t push(std::size_t, std::span<const std::byte>, std::span<const std::byte>) noexcept { return 0; }
   static std::size_t pull(std::size_t, std::byte*, std::size_t) noexcept { return 0; }
   static void break_off(std::size_t) noexcept {}
+  static void let_go(std::size_t) noexcept {}
   static void check(const Where&, std::size_t) noexcept {}
   template <class Look>
   static void sleep(Look&&, std::chrono::nanoseconds) noexcept {}

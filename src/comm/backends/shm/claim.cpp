@@ -37,9 +37,7 @@ HeldClaim::HeldClaim(Channel& channel, std::size_t target) noexcept
     : channel_(channel), word_(channel.block_of(target).claim.value) {
   Word expected = claim::granted(channel.sequence());
   held_ = word_.compare_exchange_strong(expected, claim::held(channel.sequence()), std::memory_order_acq_rel);
-  if (held_) {
-    if (void (*const hook)() = after_taking_claim.load(std::memory_order_relaxed)) hook();
-  }
+  if (held_) claim_was_taken();
 }
 
 HeldClaim::~HeldClaim() {

@@ -53,7 +53,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
       channel_(channel_in(segment_), rank_, size_, peers_, settings_),
       mailroom_(rank_, size_,
                 MailPipes({segment_.data() + agreement_.mail_offset, size_, agreement_.pipe_bytes}, channel_, peers_,
-                          guard_, settings_)),
+                          regions_, guard_, settings_)),
       small_ring_(buffer_of(rank_), small_ring_bytes),
       ring_(ring_of(rank_), agreement_.buffer_bytes - small_ring_bytes),
       reach_(channel_, peers_, regions_),
@@ -150,6 +150,7 @@ void Endpoint::try_streaming() {
   const auto opinion = exchange({.operation = detail::Operation::Barrier}, own)[1];
   stream_rooted_ = opinion.rooted;
   stream_symmetric_ = opinion.symmetric;
+  mailroom_.pipes().use_streaming(stream_rooted_);
 }
 
 void Endpoint::barrier(const detail::OperationRecord& record) {

@@ -206,10 +206,10 @@ class Endpoint {
   std::optional<Channel::Settings> alone_;
   core::ForkGuard guard_;
   Channel channel_;
+  Regions regions_;
   Mailroom mailroom_;
   Ring small_ring_;
   Ring ring_;
-  Regions regions_;
   Reach reach_;
   bool single_copy_ = false;
   bool stream_rooted_ = false;  // what others read next goes past the caches

@@ -1,12 +1,10 @@
 #include "comm/backends/shm/mail.hpp"
 
-#include <sys/uio.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <thread>
 
+#include "comm/backends/shm/stream.hpp"
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
@@ -17,19 +15,22 @@ constexpr std::size_t pieces = 4;
 
 // Where pipes are small, because there are many: shorter ones are sooner copied twice than asked of the kernel.
 constexpr std::size_t shortest_offer = std::size_t{16} << 10;
-// At once: in between, the sender may withdraw.
-constexpr std::size_t largest_fetch = std::size_t{1} << 20;
+
+// Past the caches from here on, if near caches make that no worse; and from the other where far ones make it better.
+constexpr std::size_t streamed_anyway = std::size_t{12} << 10;
+constexpr std::size_t streamed_far = std::size_t{1} << 10;
 
 using Clock = std::chrono::steady_clock;
 constexpr auto patience_with_the_dying = std::chrono::seconds(1);
 
 }  // namespace
 
-MailPipes::MailPipes(const MailArea& area, Channel& channel, const Peers& peers, const core::ForkGuard& guard,
-                     const Channel::Settings& settings)
+MailPipes::MailPipes(const MailArea& area, Channel& channel, const Peers& peers, const Regions& regions,
+                     const core::ForkGuard& guard, const Channel::Settings& settings)
     : area_(area),
       channel_(channel),
       peers_(peers),
+      reach_(channel, peers, regions),
       guard_(guard),
       settings_{settings.policy, settings.timeout, settings.warn_after},
       asymmetric_fences_(settings.asymmetric_fences),
@@ -52,8 +53,15 @@ void MailPipes::enter(const Where& where) {
 void MailPipes::put(Ends& ends, std::span<const std::byte> bytes) noexcept {
   const std::size_t place = ends.written & (capacity_ - 1);
   const std::size_t before_end = std::min(bytes.size(), capacity_ - place);
-  if (before_end > 0) std::memcpy(ends.out->ring() + place, bytes.data(), before_end);
-  if (bytes.size() > before_end) std::memcpy(ends.out->ring(), bytes.data() + before_end, bytes.size() - before_end);
+  const auto copy = [&](std::byte* to, std::span<const std::byte> part) {
+    if (part.size() > (far_ ? streamed_far : streamed_anyway)) {
+      copy_past_caches(to, part.data(), part.size());
+    } else if (!part.empty()) {
+      std::memcpy(to, part.data(), part.size());
+    }
+  };
+  copy(ends.out->ring() + place, bytes.first(before_end));
+  copy(ends.out->ring(), bytes.subspan(before_end));
   ends.written += bytes.size();
 }
 
@@ -88,22 +96,18 @@ std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
 // Nothing that was accepted until the receiver has all of it.
 std::size_t MailPipes::offer(std::size_t peer, std::span<const std::byte> bytes) noexcept {
   Ends& ends = ends_[peer];
-  MailPipe& pipe = *ends.out;
-  if (!ends.offering) {
-    ends.offering = true;
-    pipe.offered_address.store(reinterpret_cast<Word>(bytes.data()), std::memory_order_relaxed);
-    pipe.offered_bytes.store(bytes.size(), std::memory_order_relaxed);
-    // Release: pairs with pull(), which then finds where, how long, all that was written before, and the bytes there.
-    pipe.offers.store(++ends.offers_made, std::memory_order_release);
+  if (!ends.giver.offering()) {
+    ends.giver.offer(bytes);
     wake(peer);
     return 0;
   }
+  if (ends.giver.help(reach_, peer)) wake(peer);
   // Acquire: pairs with the release in fetch(). The receiver has read the bytes before their owner writes others.
-  if (pipe.read.load(std::memory_order_acquire) != ends.written + bytes.size()) return 0;
-  ends.offering = false;
+  if (ends.out->read.load(std::memory_order_acquire) != ends.written + bytes.size()) return 0;
+  ends.giver.taken();
   ends.written += bytes.size();
   ends.seen_read = ends.written;
-  pipe.written.store(ends.written, std::memory_order_release);
+  ends.out->written.store(ends.written, std::memory_order_release);
   return bytes.size();
 }
 
@@ -111,10 +115,10 @@ std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most)
   Ends& ends = ends_[peer];
   if (ends.seen_written <= ends.read) {
     // In this order: who sees an offer also sees what was written before it.
-    const Word offers = ends.in->offers.load(std::memory_order_acquire);    // pairs with offer()
+    const bool offered = ends.taker.is_offered();
     const Word written = ends.in->written.load(std::memory_order_acquire);  // pairs with push()
     // What was fetched is counted by its sender only later.
-    if (written <= ends.read) return offers != ends.offers_taken ? fetch(peer, into, most) : 0;
+    if (written <= ends.read) return offered ? fetch(peer, into, most) : 0;
     // A peer whose memory is corrupt may claim anything: never more than the ring can hold is believed.
     ends.seen_written = std::min(written, ends.read + capacity_);
   }
@@ -132,64 +136,27 @@ std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most)
 
 std::size_t MailPipes::fetch(std::size_t peer, std::byte* into, std::size_t most) noexcept {
   Ends& ends = ends_[peer];
-  MailPipe& pipe = *ends.in;
-  const Word bytes = pipe.offered_bytes.load(std::memory_order_relaxed);
-  const Word address = pipe.offered_address.load(std::memory_order_relaxed);
-  if (ends.fetched >= bytes) return 0;
-  const std::size_t count = std::min({most, static_cast<std::size_t>(bytes - ends.fetched), largest_fetch});
-  // Acquire and release: what is read between these two has not been withdrawn before the second.
-  Hold open = Hold::Open;
-  if (!pipe.hold.compare_exchange_strong(open, Hold::BeingRead, std::memory_order_acq_rel)) return 0;
-  const int refusal = copy_from(peer, address + ends.fetched, into, count);
-  Hold reading = Hold::BeingRead;
-  if (!pipe.hold.compare_exchange_strong(reading, Hold::Open, std::memory_order_acq_rel)) {
-    pipe.hold.store(Hold::Left, std::memory_order_release);  // pairs with withdraw()
-    return 0;
+  if (!ends.taker.under_way()) {
+    if (!ends.taker.begin(into, most)) return 0;
+    if (ends.taker.wants_help()) wake(peer);
   }
-  if (refusal != 0) {  // the sender is gone, or its buffer is no ordinary memory: check() tells which
-    ends.refusal = refusal;
-    return 0;
-  }
-  ends.fetched += count;
+  // Where the sender is gone, or its buffer is no ordinary memory, check() tells which.
+  const std::size_t count = ends.taker.take(reach_, peer, into);
+  // Its number may have been another process's already.
+  if (count == 0 || !peers_.alive(peer)) return 0;
   ends.read += count;
-  pipe.read.store(ends.read, std::memory_order_release);  // pairs with the acquire in offer()
-  if (ends.fetched == bytes) {
-    ends.fetched = 0;
-    ++ends.offers_taken;
-    wake(peer);  // it waits for nothing less
-  }
+  ends.in->read.store(ends.read, std::memory_order_release);  // pairs with the acquire in offer()
+  wake(peer);
   return count;
 }
 
-int MailPipes::copy_from(std::size_t peer, Word address, std::byte* into, std::size_t bytes) const noexcept {
-  if (peers_[peer].same_process) {
-    std::memcpy(into, reinterpret_cast<const std::byte*>(address), bytes);
-    return 0;
-  }
-  while (bytes > 0) {
-    const iovec local{into, bytes};
-    const iovec source{reinterpret_cast<void*>(address), bytes};
-    const ssize_t moved = process_vm_readv(peers_[peer].pid, &local, 1, &source, 1, 0);
-    if (moved <= 0) return moved < 0 ? errno : EFAULT;
-    into += moved;
-    address += static_cast<Word>(moved);
-    bytes -= static_cast<std::size_t>(moved);
-  }
-  // Its number may have been another process's already.
-  return peers_.alive(peer) ? 0 : ESRCH;
-}
-
-// From here on the buffer is its owner's alone: what another process is reading of it will not count, and a thread of
-// this process, which might find it gone, is waited for.
-void MailPipes::withdraw(std::size_t peer) noexcept {
-  std::atomic<Hold>& hold = ends_[peer].out->hold;
-  if (hold.exchange(Hold::Withdrawn, std::memory_order_acq_rel) != Hold::BeingRead) return;
-  if (!peers_[peer].same_process) return;
-  while (hold.load(std::memory_order_acquire) != Hold::Left) std::this_thread::yield();
+void MailPipes::let_go(std::size_t peer) noexcept {
+  // A child has its parent's pipes no more.
+  if (!guard_.in_child()) ends_[peer].taker.let_go(peers_, peer);
 }
 
 void MailPipes::break_off(std::size_t peer) noexcept {
-  if (ends_[peer].offering) withdraw(peer);
+  if (ends_[peer].giver.offering()) ends_[peer].giver.withdraw(peers_[peer].same_process);
   ends_[peer].out->broken_off.store(1, std::memory_order_release);  // pairs with check()
   wake(peer);
 }
@@ -198,13 +165,13 @@ void MailPipes::check(const Where& where, std::size_t peer) const {
   const bool broken_off = ends_[peer].in->broken_off.load(std::memory_order_acquire) != 0;
   const auto is_there = [&] { return !broken_off && !channel_.has_left(peer) && peers_.alive(peer); };
   if (is_there()) {
-    if (ends_[peer].refusal == 0) return;
+    if (ends_[peer].taker.refusal() == 0) return;
     // The kernel takes a dying process's memory away before it reports the process dead.
     const auto give_up = Clock::now() + patience_with_the_dying;
     while (is_there() && Clock::now() < give_up) std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (is_there()) {
       throw CollectiveFailed(
-          where, ends_[peer].refusal,
+          where, ends_[peer].taker.refusal(),
           core::format("the memory of rank {} cannot be read any more; switch single_copy off", peer));
     }
   }

@@ -7,29 +7,20 @@
 #include <cstdint>
 
 #include "comm/backends/shm/layout.hpp"
+#include "comm/backends/shm/shared_copy.hpp"
 
 namespace cobre::comm::shm {
 
-/// Who has the sender's buffer of an offer:
-///
-///   Open ◀──────▶ BeingRead            the receiver, piece by piece
-///    │               │
-///    └─▶ Withdrawn ◀─┘                 the sender, once and for all: what is being read does not count any more …
-///           └──▶ Left                  … and the receiver, who finds that out afterwards, says that it is done
-enum class Hold : std::uint32_t { Open, BeingRead, Withdrawn, Left };
-
 /// The two ends count bytes for ever; the place in the ring is the remainder. Its bytes follow it. A long message does
-/// not go through the ring: its sender offers where it lies, and counts it when the receiver has fetched it.
+/// not go through the ring: its sender offers where it lies, both copy, and the sender counts it when it is taken.
 struct MailPipe {
   // Written by the sender.
   alignas(line_bytes) std::atomic<Word> written;
   std::atomic<std::uint32_t> broken_off;  // what was begun will never be whole
-  std::atomic<Word> offers;               // so far; the last one is
-  std::atomic<Word> offered_address;      // here, in the sender's memory,
-  std::atomic<Word> offered_bytes;        // so long, and follows what is written
+  Offered offered;                        // follows what is written
   // Written by the receiver.
   alignas(line_bytes) std::atomic<Word> read;
-  std::atomic<Hold> hold;  // and by the sender, to withdraw
+  Granted granted;  // and by the sender
 
   [[nodiscard]] std::byte* ring() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };

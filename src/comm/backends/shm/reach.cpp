@@ -107,10 +107,14 @@ const std::byte* Reach::view(std::size_t peer, Place place, std::size_t offset, 
 }
 
 void Reach::fetch(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes) {
-  if (bytes == 0) return;
+  if (const int refusal = load(peer, place, offset, into, bytes)) channel_.throw_unreachable(peer, refusal);
+}
+
+int Reach::load(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes) noexcept {
+  if (bytes == 0) return 0;
   if (const std::byte* const direct = pointer(peer, place)) {
     std::memcpy(into, direct + offset, bytes);
-    return;
+    return 0;
   }
   auto* target = static_cast<std::byte*>(into);
   while (bytes > 0) {
@@ -118,14 +122,15 @@ void Reach::fetch(std::size_t peer, Place place, std::size_t offset, void* into,
     const iovec local{target, wanted};
     const iovec source = remote(place.address + offset, wanted);
     const ssize_t moved = process_vm_readv(peers_[peer].pid, &local, 1, &source, 1, 0);
-    if (moved <= 0) channel_.throw_unreachable(peer, errno);
+    if (moved <= 0) return moved < 0 ? errno : EFAULT;
     target += moved;
     offset += static_cast<std::size_t>(moved);
     bytes -= static_cast<std::size_t>(moved);
   }
+  return 0;
 }
 
-bool Reach::store(std::size_t peer, Place place, std::size_t offset, const void* from, std::size_t bytes) {
+bool Reach::store(std::size_t peer, Place place, std::size_t offset, const void* from, std::size_t bytes) noexcept {
   if (std::byte* const direct = pointer(peer, place)) {
     std::memcpy(direct + offset, from, bytes);
     return true;

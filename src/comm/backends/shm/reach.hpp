@@ -93,8 +93,11 @@ class Reach {
   [[nodiscard]] const std::byte* view(std::size_t peer, Place place, std::size_t offset, std::size_t bytes,
                                       std::byte* scratch);
   void fetch(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes);
+  /// The same without a word to anyone: 0, or why not.
+  [[nodiscard]] int load(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes) noexcept;
   /// Only under a claim. False where the peer is dead.
-  [[nodiscard]] bool store(std::size_t peer, Place place, std::size_t offset, const void* from, std::size_t bytes);
+  [[nodiscard]] bool store(std::size_t peer, Place place, std::size_t offset, const void* from,
+                           std::size_t bytes) noexcept;
 
   /// Tries the kernel's help on one word that this rank should find at `address`.
   [[nodiscard]] bool kernel_helps(std::size_t peer, Word address, Word expected, Word writable_address) const noexcept;

@@ -82,6 +82,7 @@ Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gath
   mailroom_.pipes().use_single_copy(single_copy_);
   stream_rooted_ = whole.stream_rooted_;
   stream_symmetric_ = whole.stream_symmetric_;
+  mailroom_.pipes().use_streaming(stream_rooted_);
 }
 
 std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {

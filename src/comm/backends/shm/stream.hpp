@@ -1,7 +1,9 @@
 // Copying into memory that another core reads next.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)  // the sanitizer does not see these stores
@@ -12,12 +14,17 @@
 namespace cobre::comm::shm {
 
 /// Past the caches. Where the last reader sits behind another cache, its stale copies make ordinary stores wait for one
-/// line after the other; these do not. `to` is aligned to a cache line. The fence makes a flag that is stored
-/// afterwards the last thing to be seen, as it is after ordinary stores.
+/// line after the other; these do not. The fence makes a flag that is stored afterwards the last thing to be seen, as
+/// it is after ordinary stores.
 inline void copy_past_caches(std::byte* to, const void* from, std::size_t bytes) noexcept {
 #ifdef COBRE_COMM_STREAMING_STORES
   constexpr std::size_t line = 64;
   const auto* source = static_cast<const std::byte*>(from);
+  const std::size_t before_line = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+  std::memcpy(to, source, before_line);
+  to += before_line;
+  source += before_line;
+  bytes -= before_line;
   for (; bytes >= line; bytes -= line, to += line, source += line) {
     for (std::size_t i = 0; i < line; i += sizeof(__m128i)) {
       _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
