@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "support/shm_ranks.hpp"
 
@@ -214,6 +217,23 @@ TEST(ShmPaths, OfSingleCopyAreUsedBetweenProcessesUnlessSwitchedOff) {
       return comm.uses_single_copy() ? "single copy" : "shared buffers";
     });
     for (auto& rank : ranks) EXPECT_EQ(rank.words(), wanted == SingleCopy::Auto ? "single copy" : "shared buffers");
+  }
+}
+
+// Long parts are fetched while their owners copy them, piece by piece; here one is long, one short, and one has none.
+TEST(ShmAllgatherv, OfLongAndShortPartsGivesEachItsPlace) {
+  const std::vector<std::size_t> counts{700'001, 7, 0};
+  const std::vector<std::size_t> displs{3, 700'100, 0};
+  for (const std::size_t ranks : {2U, 3U}) {  // two have cores of their own where three may have none
+    run_threads(shm_configs(ranks), [&](const ShmBackend& comm) {
+      std::vector<double> gathered(700'110, -1.0);
+      const std::vector<double> own(counts[comm.rank()], 1.0 + static_cast<double>(comm.rank()));
+      comm.allgatherv(own, gathered, std::span(counts).first(ranks), std::span(displs).first(ranks));
+      std::vector<double> expected(gathered.size(), -1.0);
+      std::fill_n(expected.begin() + 3, counts[0], 1.0);
+      std::fill_n(expected.begin() + 700'100, counts[1], 2.0);
+      EXPECT_TRUE(gathered == expected) << ranks << " ranks";
+    });
   }
 }
 

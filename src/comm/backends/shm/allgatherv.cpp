@@ -8,11 +8,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/stream.hpp"
 
 namespace cobre::comm::shm {
+namespace {
+
+constexpr std::size_t too_long_for_caches = std::size_t{4} << 20;
+constexpr std::size_t fetched_at_once = std::size_t{512} << 10;
+
+}  // namespace
 
 void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::AllgathervCall& call) {
   const auto bytes_of = [&](std::size_t rank) { return call.bytes_of(rank); };
@@ -56,6 +64,8 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
       gather_through_rings(ring_.take_all(channel_), call.send, bytes_of, place_of);
       return call.copy_own(rank_);
     }
+    // Where ranks share cores they would only wait for each other.
+    if (longest >= too_long_for_caches && size_ <= agreement_.cpus) return fetch_together(call, all);
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       reach_.fetch(rank, all[rank].send_place(), 0, place_of(rank), bytes_of(rank));
@@ -66,6 +76,43 @@ void Endpoint::allgatherv(const detail::OperationRecord& record, const detail::A
     for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), 1);
     channel_.take_steps(1);
   });
+}
+
+// Everyone copies its own data piece by piece, and the others fetch each piece when its owner has just read it: so it
+// comes from memory once, and to the others from a cache.
+void Endpoint::fetch_together(const detail::AllgathervCall& call, const std::vector<Exposure>& all) {
+  const std::size_t longest = *std::ranges::max_element(call.counts) * call.element_size;
+  const std::size_t pieces = (longest + fetched_at_once - 1) / fetched_at_once;
+  const auto part_of = [&](std::size_t rank, std::size_t index) {
+    const std::size_t begin = std::min(index * fetched_at_once, call.bytes_of(rank));
+    return std::pair(begin, std::min(fetched_at_once, call.bytes_of(rank) - begin));
+  };
+  const auto copy_own = [&](std::size_t index) {
+    const auto [begin, bytes] = part_of(rank_, index);
+    if (bytes > 0 && !call.in_place) {
+      copy_past_caches(call.place_of(rank_) + begin, static_cast<const std::byte*>(call.send) + begin, bytes);
+    }
+    channel_.publish_filled(index + 1);
+  };
+  const auto fetch = [&](std::size_t index) {
+    for (std::size_t step = 1; step < size_; ++step) {
+      const std::size_t rank = channel_.peer(step);
+      const auto [begin, bytes] = part_of(rank, index);
+      if (bytes == 0) continue;
+      // Not because of the data, which are there since its post, but to come when they are near.
+      channel_.await_filled(rank, index + 1);
+      reach_.fetch(rank, all[rank].send_place(), begin, call.place_of(rank) + begin, bytes);
+    }
+  };
+  // One piece behind, so that nobody waits for a peer that is merely half a piece slower.
+  for (std::size_t index = 0; index < pieces; ++index) {
+    copy_own(index);
+    if (index > 0) fetch(index - 1);
+  }
+  fetch(pieces - 1);
+  channel_.publish_drained(pieces);
+  for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), pieces);
+  channel_.take_steps(pieces);
 }
 
 }  // namespace cobre::comm::shm

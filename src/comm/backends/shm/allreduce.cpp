@@ -19,6 +19,8 @@
 namespace cobre::comm::shm {
 namespace {
 
+constexpr std::size_t kept_in_caches = std::size_t{1} << 20;
+
 const std::byte* bytes_of(const void* buffer, std::size_t element, std::size_t element_size) {
   return static_cast<const std::byte*>(buffer) + element * element_size;
 }
@@ -139,7 +141,10 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
       if (count == 0) continue;
       channel_.await_filled(rank, index + 1);
       const std::size_t begin = slices.begin(rank) + index * piece;
-      reach_.fetch(rank, all[rank].recv_place(), begin * element, bytes_of(call.recv, begin, element), count * element);
+      std::byte* const into = bytes_of(call.recv, begin, element);
+      const std::byte* const result = reach_.view(rank, all[rank].recv_place(), begin * element, count * element, into);
+      // Long results would not stay in a cache until they are used.
+      if (result != into) show(into, result, count * element, call.count * element >= kept_in_caches);
     }
   };
   // One piece behind, so that nobody waits for a peer that is merely half a piece slower.

@@ -176,6 +176,7 @@ class Endpoint {
   void reduce_in_place_of_origin(const detail::AllreduceCall& call, const std::vector<Exposure>& all);
   void reduce_through_rings(const detail::AllreduceCall& call);
 
+  void fetch_together(const detail::AllgathervCall& call, const std::vector<Exposure>& all);
   template <class BytesOf, class PlaceOf>
   void gather_through_rings(std::byte* own, const void* send, BytesOf bytes_of, PlaceOf place_of);
   template <class FoldOne>
