@@ -237,4 +237,17 @@ TEST(ShmAllgatherv, OfLongAndShortPartsGivesEachItsPlace) {
   }
 }
 
+TEST(ShmAlltoall, OfLongPartsGivesEachItsPlace) {
+  constexpr std::size_t part = 530'001;  // more than 4 MiB, and no whole number of lines
+  run_threads(shm_configs(2), [&](const ShmBackend& comm) {
+    std::vector<double> send(2 * part);
+    for (std::size_t i = 0; i < send.size(); ++i) send[i] = static_cast<double>(4 * i + comm.rank());
+    std::vector<double> recv(2 * part);
+    comm.alltoall(send, recv);
+    for (std::size_t i = 0; i < recv.size(); ++i) {
+      ASSERT_EQ(recv[i], static_cast<double>(4 * (comm.rank() * part + i % part) + i / part)) << "element " << i;
+    }
+  });
+}
+
 }  // namespace

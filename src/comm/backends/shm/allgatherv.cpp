@@ -17,7 +17,6 @@
 namespace cobre::comm::shm {
 namespace {
 
-constexpr std::size_t too_long_for_caches = std::size_t{4} << 20;
 constexpr std::size_t fetched_at_once = std::size_t{512} << 10;
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "comm/backends/shm/delivery.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/stream.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -179,7 +180,8 @@ class Endpoint::Deliverer {
   void take_own() {
     const Part part = delivery_.incoming(rank_);
     if (part.count == 0) return;
-    std::memcpy(received(part.displ), sent(delivery_.outgoing(rank_).displ), bytes(part.count));
+    endpoint_.show(received(part.displ), sent(delivery_.outgoing(rank_).displ), bytes(part.count),
+                   bytes(part.count) >= too_long_for_caches);
   }
 
   void take_short() {

@@ -13,6 +13,9 @@
 
 namespace cobre::comm::shm {
 
+/// What a rank copies for itself would not stay in a cache until it is used.
+inline constexpr std::size_t too_long_for_caches = std::size_t{4} << 20;
+
 /// Past the caches. Where the last reader sits behind another cache, its stale copies make ordinary stores wait for one
 /// line after the other; these do not. The fence makes a flag that is stored afterwards the last thing to be seen, as
 /// it is after ordinary stores.
