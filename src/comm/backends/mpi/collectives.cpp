@@ -19,14 +19,26 @@ namespace {
 
 using detail::MpiState;
 
-mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record) {
-  return {state.where(to_string(record.operation)), record.root, record.count, record.count * record.element_size};
+template <class Call>
+mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record, const Call& call) {
+  std::size_t count = record.count;
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) {
+    count = call.counts[static_cast<std::size_t>(state.world.rank())];
+  }
+  return {state.where(to_string(record.operation)), record.root, count, count * record.element_size};
+}
+
+/// What the other ranks are shown: here is made what is spared where nobody looks.
+template <class Call>
+detail::OperationRecord shown(detail::OperationRecord record, const Call& call) {
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) record.count = detail::hash_counts(call.counts);
+  return record;
 }
 
 /// Runs one operation: refused where the communicator is broken, compared with the other ranks where that is asked for,
 /// and what MPI throws is translated and remembered.
-template <class Body>
-void perform(const MpiState& state, const detail::OperationRecord& record, Body&& body) {
+template <class Call, class Body>
+void perform(const MpiState& state, const detail::OperationRecord& record, const Call& call, Body&& body) {
   if (!state.broken.empty()) [[unlikely]] {
     throw InvalidCommunicator(state.where(to_string(record.operation)), state.broken);
   }
@@ -34,11 +46,11 @@ void perform(const MpiState& state, const detail::OperationRecord& record, Body&
     throw InvalidCommunicator(state.where(to_string(record.operation)), "MPI was finalized");
   }
   try {
-    if (state.checker) state.checker->compare(record);
+    if (state.checker) state.checker->compare(shown(record, call));
     body();
   } catch (const ferrompi::Error& error) {
     state.broken = error.what();
-    mpi::throw_counterpart(facts_of(state, record), error);
+    mpi::throw_counterpart(facts_of(state, record, call), error);
   } catch (const CommError& error) {
     state.broken = error.what();
     throw;
@@ -123,7 +135,7 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Re
 
 template <class Call>
 void FerrompiBackend::execute(const detail::OperationRecord& record, const Call& call) const {
-  perform(*state_, record, [&] { run(*state_, record, call); });
+  perform(*state_, record, call, [&] { run(*state_, record, call); });
   if constexpr (std::derived_from<Call, detail::AllreduceCall>) {
     if (call.thrown != nullptr && *call.thrown) {
       state_->broken = std::string("a callable threw in ") + to_string(record.operation);
