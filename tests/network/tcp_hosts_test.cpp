@@ -197,8 +197,9 @@ TEST(TcpHosts, ThatCannotReachEachOtherAreBothNamed) {
   }
 }
 
-// Counted at the interface, headers and acknowledgements included. What an algorithm sends is the same each time; what the kernel
-// sends again, because a crowded machine answered late, comes on top now and then: a round without that is what counts.
+// Counted at the interface, headers and acknowledgements included. What an algorithm sends is the same each time; what
+// the kernel sends again, because a crowded machine answered late, comes on top now and then: a round without that is
+// what counts.
 TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
   constexpr std::size_t bytes = 8'000'000;
   constexpr double most = 1.05;
