@@ -132,6 +132,8 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   friend class detail::Splitting<FerrompiBackend>;
   friend class CommBackend;
 
+  static constexpr bool hashes_counts = false;  // only where COBRE_COMM_CHECK asks for it
+
   explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
 
   /// InvalidCommunicator once moved from.

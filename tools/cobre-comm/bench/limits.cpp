@@ -1,8 +1,8 @@
 #include "limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <set>
 #include <sstream>
 
 namespace cobre::command::bench {
@@ -16,6 +16,28 @@ std::size_t foreign(std::size_t bytes, std::size_t ranks) {
 std::size_t share(std::size_t bytes, std::size_t ranks) {
   return std::max<std::size_t>(8, bytes / ranks / 8 * 8);
 }
+
+using Time = std::optional<double>;  // nothing where something was not measured
+
+Time most(Time a, Time b) {
+  return a && b ? Time(std::max(*a, *b)) : std::nullopt;
+}
+
+Time sum(Time a, Time b) {
+  return a && b ? Time(*a + *b) : std::nullopt;
+}
+
+Time times(double factor, Time a) {
+  return a ? Time(factor * *a) : a;
+}
+
+double tree_steps(std::size_t ranks) {
+  return static_cast<double>(std::bit_width(ranks - 1));
+}
+
+// Of a pattern no limit could be said.
+const std::set<std::string> known{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
+                                  "gather",  "scatter",   "alltoall",  "scan",       "message"};
 
 }  // namespace
 
@@ -39,37 +61,53 @@ std::vector<std::size_t> Limits::sizes(std::size_t bytes, std::size_t ranks) {
 std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std::size_t ranks, std::size_t cores,
                                  bool over_sockets) const {
   const std::string operation = name.substr(0, name.find('_'));  // a plan does the same
-  const std::array said{"barrier", "broadcast", "allreduce", "allgatherv", "regions"};
-  if (std::ranges::find(said, operation) == said.end()) return std::nullopt;
-  const auto steps = static_cast<double>(std::bit_width(ranks - 1));  // of a tree
-  const auto most = [](std::optional<double> a, std::optional<double> b) {
-    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
-  };
-  const auto times = [](double factor, std::optional<double> a) { return a ? std::optional(factor * *a) : a; };
+  if (!known.contains(operation)) return std::nullopt;
   if (ranks == 1) {
     if (operation == "barrier" || operation == "broadcast") return std::nullopt;  // nothing to be done
     return time("memcpy", bytes);
   }
-  if (over_sockets) {
-    if (operation == "barrier") return times(steps, time("loopback", 8));
-    // A root may run ahead of its readers, so nothing makes it wait for an answer.
-    if (operation == "broadcast") return time("loopback_stream", bytes);
-    const std::size_t received = foreign(bytes, ranks) * (operation == "allgatherv" ? 1 : 2);
-    return most(times(steps, time("loopback", 8)), time("loopback_stream", received));
-  }
-  const auto flags = times(steps, time("flag_exchange", 0));
+  return over_sockets ? through_sockets(operation, bytes, ranks) : through_memory(operation, bytes, ranks, cores);
+}
+
+std::optional<double> Limits::through_sockets(const std::string& operation, std::size_t bytes,
+                                              std::size_t ranks) const {
+  if (operation == "message") return times(2, most(time("loopback", 8), time("loopback_stream", bytes)));
+  const auto answered = times(tree_steps(ranks), time("loopback", 8));
+  if (operation == "barrier") return answered;
+  // Who only gives may run ahead of who takes, so nothing makes it wait for an answer.
+  if (operation == "broadcast" || operation == "reduce" || operation == "scan") return time("loopback_stream", bytes);
+  if (operation == "gather" || operation == "scatter") return time("loopback_stream", foreign(bytes, ranks));
+  const bool moved_once = operation == "allgatherv" || operation == "alltoall";
+  return most(answered, time("loopback_stream", foreign(bytes, ranks) * (moved_once ? 1 : 2)));
+}
+
+std::optional<double> Limits::through_memory(const std::string& operation, std::size_t bytes, std::size_t ranks,
+                                             std::size_t cores) const {
+  const auto flags = times(tree_steps(ranks), time("flag_exchange", 0));
   if (operation == "barrier") return flags;
-  // Copies of all ranks together, done by the cores that there are.
-  const double width = static_cast<double>(std::min(ranks, cores));
+  // What all ranks together do, done by the cores that there are.
   const auto n = static_cast<double>(ranks);
-  const auto copy = time("memcpy", bytes);
-  if (operation == "broadcast") return most(time("line_handover", 0), times((n - 1) / width, copy));
-  if (operation == "allgatherv") return most(flags, times(n / width, copy));
-  // Each rank adds its share of all contributions, and copies the shares of the others.
-  const auto add = times((n - 1) * n / width, time("add", share(bytes, ranks)));
-  // Buffers that everyone sees need no copy but the result.
-  const auto spread = times((n - 1) * n / width, time("memcpy", share(bytes, ranks)));
-  return most(flags, add && spread ? std::optional(*add + *spread) : std::nullopt);
+  const double width = static_cast<double>(std::min(ranks, cores));
+  const auto copies = [&](double number) { return times(number / width, time("memcpy", bytes)); };
+  // A share is what each rank works on where all work on one vector.
+  const auto shares = [&](const char* what, double number) {
+    return times(number * n / width, time(what, share(bytes, ranks)));
+  };
+  if (operation == "allgatherv" || operation == "alltoall") return most(flags, copies(n));
+  if (operation == "message") {  // there and back; sender and receiver may copy one half each
+    const double hands = static_cast<double>(std::min<std::size_t>(2, cores));
+    return most(times(2, time("flag_exchange", 0)), times(2 / hands, time("memcpy", bytes)));
+  }
+  // All adding, wherever the sums go.
+  const auto adds = shares("add", n - 1);
+  // As with sockets, who only gives may run ahead.
+  const auto ahead = time("line_handover", 0);
+  if (operation == "broadcast") return most(ahead, copies(n - 1));
+  if (operation == "gather" || operation == "scatter") return most(ahead, shares("memcpy", 1));
+  if (operation == "reduce") return most(ahead, adds);
+  if (operation == "scan") return most(ahead, sum(adds, shares("memcpy", 1)));  // the first rank's result is a copy
+  // Each rank copies the sums that the others made. Buffers that everyone sees need no copy but the result.
+  return most(flags, sum(adds, shares("memcpy", n - 1)));
 }
 
 }  // namespace cobre::command::bench

@@ -30,6 +30,10 @@ class Limits {
 
  private:
   [[nodiscard]] std::optional<double> time(const std::string& what, std::size_t bytes) const;
+  [[nodiscard]] std::optional<double> through_memory(const std::string& operation, std::size_t bytes, std::size_t ranks,
+                                                     std::size_t cores) const;
+  [[nodiscard]] std::optional<double> through_sockets(const std::string& operation, std::size_t bytes,
+                                                      std::size_t ranks) const;
 
   std::map<std::pair<std::string, std::size_t>, double> times_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -41,14 +42,20 @@ Words parts_of(const std::string& list) {
 }
 
 Words chosen(const std::string& list, const char* option, const char* kind, const Words& known) {
-  Words words = parts_of(list);
-  for (const std::string& word : words) {
+  Words words;
+  for (const std::string& word : parts_of(list)) {
     if (std::ranges::find(known, word) == known.end()) {
       throw UsageError(
           format("{}: there is no {} {}; there are {}", option, kind, comm::core::quoted(word), joined(known, ", ")));
     }
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);  // said twice, measured once
   }
   return words;
+}
+
+// The parser of options takes what is no number for one inside of every range.
+void require_number(const char* option, double value) {
+  if (std::isnan(value)) throw UsageError(format("{}: nan is no number", option));
 }
 
 std::optional<std::size_t> number(std::string_view text) {
@@ -127,6 +134,8 @@ void read_operations(const Wishes& wishes, Options& options) {
 }  // namespace
 
 void read_wishes(const Wishes& wishes, Options& options) {
+  require_number("--effort", options.effort);
+  require_number("--scale", options.scale);
   read_operations(wishes, options);
   for (const std::string& word : parts_of(wishes.sizes)) options.sizes.push_back(bytes(word));
   options.sizes = sorted(options.sizes);
@@ -136,6 +145,9 @@ void read_wishes(const Wishes& wishes, Options& options) {
   options.backends = wishes.backends.empty() ? backends_of_this_build()
                                              : chosen(wishes.backends, "--backends", "backend", contestants(true));
   require_compiled_in(options.backends);
+  if (options.persistent && !wishes.peers.empty() && wishes.peers != "none") {
+    throw UsageError("--persistent: plans stand beside plain calls of the same backend; leave out --peers");
+  }
   options.peers = options.persistent || wishes.peers == "none" ? Words()
                   : wishes.peers.empty()                       ? contestants(false)
                                          : chosen(wishes.peers, "--peers", "peer", contestants(false));

@@ -3,7 +3,8 @@
 //
 // A backend derives from Collectives<Backend>, has rank() and size(), and implements
 //   execute(const OperationRecord&, const BarrierCall&)      … and every other call of <cobre/comm/detail/calls.hpp>
-// with the arguments already checked.
+// with the arguments already checked. One that compares records only now and then says `hashes_counts = false`, and
+// makes the hash of an allgatherv's counts itself where it needs one.
 #pragma once
 
 #include <cobre/comm/base/buffer.hpp>
@@ -133,13 +134,18 @@ class Collectives : public ComposedOperations<Backend> {
     return self().rank() < counts.size() ? counts[self().rank()] : 0;
   }
 
+  [[nodiscard]] static std::uint64_t hash_unless_spared(std::span<const std::size_t> counts) noexcept {
+    if constexpr (requires { requires !Backend::hashes_counts; }) return 0;
+    return hash_counts(counts);
+  }
+
   template <class T>
   void gather_elements(const T* send, std::span<T> recv, std::span<const std::size_t> counts,
                        std::span<const std::size_t> displs, bool in_place) const {
     const OperationRecord record{.operation = Operation::Allgatherv,
                                  .type = element_type_v<T>,
                                  .element_size = sizeof(T),
-                                 .count = hash_counts(counts)};
+                                 .count = hash_unless_spared(counts)};
     conduct(record, AllgathervCall{send, recv.data(), counts, displs, sizeof(T), in_place});
   }
 

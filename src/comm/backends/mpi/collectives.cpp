@@ -20,8 +20,20 @@ namespace {
 
 using detail::MpiState;
 
-mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record) {
-  return {state.where(to_string(record.operation)), record.root, record.count, record.count * record.element_size};
+template <class Call>
+mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record, const Call& call) {
+  std::size_t count = record.count;
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) {
+    count = call.counts[static_cast<std::size_t>(state.world.rank())];
+  }
+  return {state.where(to_string(record.operation)), record.root, count, count * record.element_size};
+}
+
+/// What the other ranks are shown: here is made what is spared where nobody looks.
+template <class Call>
+detail::OperationRecord shown(detail::OperationRecord record, const Call& call) {
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) record.count = detail::hash_counts(call.counts);
+  return record;
 }
 
 /// Runs one operation: refused where the communicator is broken, compared with the other ranks where that is asked for,
@@ -35,11 +47,11 @@ void perform(const MpiState& state, const detail::OperationRecord& record, const
     throw InvalidCommunicator(state.where(to_string(record.operation)), "MPI was finalized");
   }
   try {
-    if (state.checker) state.checker->compare(record, call);
+    if (state.checker) state.checker->compare(shown(record, call), call);
     body();
   } catch (const ferrompi::Error& error) {
     state.broken = error.what();
-    mpi::throw_counterpart(facts_of(state, record), error);
+    mpi::throw_counterpart(facts_of(state, record, call), error);
   } catch (const CommError& error) {
     state.broken = error.what();
     throw;

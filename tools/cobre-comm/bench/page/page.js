@@ -76,53 +76,85 @@
     }
     made.append(body);
     // Scrolls by itself where the page is narrow, with the keyboard too.
-    return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": `Table of ${title(records[0])}` }, made);
+    return element("div", { id: `${identity(records[0])}-table`, class: "wide", tabindex: "0", role: "region",
+      "aria-label": `Table of ${title(records[0])}` }, made);
   }
 
   function chart(records, bytes, shown, caption, unit, value) {
-    const reading = element("p", { class: "reading", role: "status" });
-    const place = element("div", { tabindex: "0", role: "img" });
+    const reading = element("p", { class: "reading", "aria-hidden": "true" });
+    // A slider, because that is what passes the arrow keys on and is read out when it moves. What it has a picture of
+    // stands in a table too.
+    const place = element("div", { class: "chart", tabindex: "0", role: "slider", "aria-roledescription": "chart",
+      "aria-valuemin": "1", "aria-valuemax": bytes.length, "aria-details": `${identity(records[0])}-table` });
+    const at = (name, size) => records.find((one) => one.backend === name && one.bytes === size);
     const data = [bytes, ...shown.map((name) => bytes.map((size) => {
-      const record = records.find((one) => one.backend === name && one.bytes === size);
+      const record = at(name, size);
       return record ? value(record) : null;
     }))];
     const ends = (name, values) => `${name} from ${number(values.at(0))} to ${number(values.at(-1))}`;
     place.setAttribute("aria-label", `${caption} of ${title(records[0])}, ${size(bytes[0])} to ${size(bytes.at(-1))}, in ${unit}: ` +
-      shown.map((name, i) => ends(name, data[i + 1].filter((one) => one !== null))).join("; ") + ". Arrow keys read it point by point.");
+      shown.map((name, i) => ends(name, data[i + 1].filter((one) => one !== null))).join("; "));
     const figure = element("figure", {}, element("figcaption", {}, `${caption}, ${unit}`), place, reading);
     const plain = (u, splits) => splits.map((one) => one === null ? "" : one < 1e-3 || one >= 1e5 ? one.toExponential(0) : +one.toPrecision(3));
+    // Every fourth power of two, however narrow: uPlot's own filter would leave none on a phone.
+    const sizes = (u, splits) => splits.map((one) => Math.log2(one) % 4 ? "" : size(one));
+    // A ring around what falls short, beside the word in the table and the entry in the list.
+    function mark(u) {
+      const { ctx } = u;
+      ctx.save();
+      ctx.strokeStyle = "#b3261e";
+      ctx.lineWidth = 2 * devicePixelRatio;
+      for (const [s, name] of shown.entries()) {
+        if (!u.series[s + 1].show) continue;
+        for (const [i, one] of bytes.entries()) {
+          if (!at(name, one)?.loses || data[s + 1][i] === null) continue;
+          ctx.beginPath();
+          ctx.arc(u.valToPos(one, "x", true), u.valToPos(data[s + 1][i], "y", true), 7 * devicePixelRatio, 0, 2 * Math.PI);
+          ctx.stroke();
+        }
+      }
+      ctx.restore();
+    }
     const plot = () => new uPlot({
       width: Math.max(place.clientWidth, 240), height: 280, legend: { show: false }, cursor: { drag: { x: false, y: false } },
       scales: { x: { time: false, distr: 3, log: 2 }, y: { distr: 3, log: 10 } },
-      axes: [{ values: (u, splits) => splits.map((one) => Math.log2(one) % 4 ? "" : size(one)), space: 20 }, { values: plain, size: 60 }],
+      axes: [{ values: sizes, filter: (u, splits) => splits, space: 20 }, { values: plain, size: 60 }],
       series: [{}, ...shown.map((name) => {
         const look = looks.get(name);
         return { label: name, stroke: look.colour, width: look.width, dash: look.dash, spanGaps: true, points: { show: true, size: look.width + 3 } };
       })],
-      hooks: { setCursor: [(u) => read(u.cursor.idx)] },
+      hooks: { draw: [mark], setCursor: [(u) => read(u.cursor.idx)] },
     }, data, place);
     let drawn = null;
-    let at = -1;
+    let point = 0;
+    function said(i) {
+      return `${size(bytes[i])}: ` + shown.map((name, s) => [name, data[s + 1][i]])
+        .filter(([, one]) => one !== null).sort((a, b) => a[1] - b[1])
+        .map(([name, one]) => `${name} ${number(one)}${at(name, bytes[i]).loses ? " (marked)" : ""}`).join(", ");
+    }
+    function place_at(i) {
+      point = i;
+      place.setAttribute("aria-valuenow", i + 1);
+      place.setAttribute("aria-valuetext", said(i));
+    }
     function read(i) {
       if (i === null || i === undefined) return;
-      at = i;
-      reading.textContent = `${size(bytes[i])}: ` + shown.map((name, s) => [name, data[s + 1][i]])
-        .filter(([, one]) => one !== null).sort((a, b) => a[1] - b[1]).map(([name, one]) => `${name} ${number(one)}`).join(", ");
+      place_at(i);
+      reading.textContent = said(i);
     }
+    place_at(0);
     place.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
+      const to = { ArrowRight: reading.textContent ? point + 1 : point, ArrowLeft: point - 1, Home: 0, End: bytes.length - 1 }[event.key];
+      if (to === undefined) return;
       event.preventDefault();
-      read(Math.min(Math.max(at + step, 0), bytes.length - 1));
-      drawn.setCursor({ left: drawn.valToPos(bytes[at], "x"), top: 10 }, false);
+      read(Math.min(Math.max(to, 0), bytes.length - 1));
+      drawn.setCursor({ left: drawn.valToPos(bytes[point], "x"), top: 10 }, false);
     });
     return {
       figure,
       draw() {
         drawn = plot();
-        const fit = () => drawn.setSize({ width: Math.max(place.clientWidth, 240), height: 280 });
-        new ResizeObserver(fit).observe(place);
-        addEventListener("beforeprint", fit);
+        new ResizeObserver(() => drawn.setSize({ width: Math.max(place.clientWidth, 240), height: 280 })).observe(place);
       },
       show(name, visible) { drawn.setSeries(shown.indexOf(name) + 1, { show: visible }); },
     };
