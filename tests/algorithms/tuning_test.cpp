@@ -97,6 +97,16 @@ TEST(ChooseAllreduce, DoesAsDemanded) {
   }
 }
 
+TEST(ChooseBroadcast, SendsOneMessageARankWhereFewRanksShareCores) {
+  Tuning crowded = loopback;
+  crowded.costs.shared_cores = true;
+  for (const std::size_t bytes : {8UL, kibibyte, 16 * kibibyte}) {
+    EXPECT_EQ(choose_broadcast(4, bytes, crowded), BroadcastAlgorithm::Chain) << bytes;
+    EXPECT_EQ(choose_broadcast(4, bytes, loopback), BroadcastAlgorithm::Binomial) << bytes;
+  }
+  EXPECT_EQ(choose_broadcast(8, 8, crowded), BroadcastAlgorithm::Binomial);
+}
+
 TEST(ChooseBroadcast, TakesTheTreeForShortMessagesAndForTwoRanks) {
   EXPECT_EQ(choose_broadcast(8, kibibyte, loopback), BroadcastAlgorithm::Binomial);
   EXPECT_EQ(choose_broadcast(2, 64 * mebibyte, loopback), BroadcastAlgorithm::Binomial);

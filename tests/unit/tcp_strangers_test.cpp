@@ -242,8 +242,13 @@ TEST(TcpOwner, IsKnownAtBothEndsOverEveryKindOfSocketWhileItIsOpen) {
     const Descriptor far(accept4(door.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_EQ(owner_of_other_end(near.socket.get()), geteuid()) << host << " as " << reached_as;
     EXPECT_EQ(owner_of_other_end(far.get()), geteuid()) << host << " as " << reached_as;
+    const Address one = Address::local_of(near.socket.get());
+    const Address other = Address::local_of(far.get());
+    EXPECT_EQ(owner_in_tables(one, other), geteuid()) << host << " as " << reached_as;
+    EXPECT_EQ(owner_in_tables(other, one), geteuid()) << host << " as " << reached_as;
     near.socket = Descriptor();
     EXPECT_EQ(owner_of_other_end(far.get()), std::nullopt) << "nobody's sockets look like root's";
+    EXPECT_EQ(owner_in_tables(one, other), std::nullopt) << "nobody's sockets look like root's";
   }
 }
 

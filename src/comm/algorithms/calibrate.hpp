@@ -82,8 +82,9 @@ void answer(T& transport, std::vector<std::byte>& out, std::vector<std::byte>& i
 
 }  // namespace calibration
 
+/// `shared_cores`: whether ranks outnumber cores, as rank 0 sees it.
 template <Transport T>
-Costs calibrate(T& transport) {
+Costs calibrate(T& transport, bool shared_cores = false) {
   Costs costs;
   if (transport.size() == 1) return costs;
   if (transport.rank() < 2) {
@@ -91,6 +92,7 @@ Costs calibrate(T& transport) {
     std::vector<std::byte> in(calibration::longest);
     if (transport.rank() == 0) {
       costs = calibration::conduct(transport, out, in);
+      costs.shared_cores = shared_cores;
     } else {
       calibration::answer(transport, out, in);
     }

@@ -165,6 +165,10 @@ double cost(ReduceAlgorithm algorithm, std::size_t ranks, std::size_t bytes, con
 BroadcastAlgorithm choose_broadcast(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
   if (tuning.broadcast) return *tuning.broadcast;
   using enum BroadcastAlgorithm;
+  // Broadcasts that follow each other are as fast as the rank that sends most. With up to four ranks that is the root
+  // of the tree, whose messages take longer than the fair share of all messages on two cores; along the chain nobody
+  // sends more than one.
+  if (tuning.costs.shared_cores && ranks <= 4 && bytes <= smallest_piece) return Chain;
   return cheapest(std::array{Binomial, Chain, ScatterAllgather}, ranks, bytes, tuning);
 }
 

@@ -12,9 +12,10 @@ namespace cobre::comm::algorithms {
 
 /// In microseconds. The start values are those of TCP within one machine; calibrate() measures them.
 struct Costs {
-  double message = 5.0;     // one message, however short
-  double byte = 0.25e-3;    // each byte of it
-  double folded = 0.10e-3;  // each byte that is combined with another
+  double message = 5.0;       // one message, however short
+  double byte = 0.25e-3;      // each byte of it
+  double folded = 0.10e-3;    // each byte that is combined with another
+  bool shared_cores = false;  // ranks outnumber cores: what counts is the work, not the number of steps
 };
 
 enum class BroadcastAlgorithm : std::uint8_t { Binomial, ScatterAllgather, Chain };

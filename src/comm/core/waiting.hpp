@@ -26,6 +26,9 @@ inline void pause() noexcept {
 struct WaitPolicy {
   std::uint32_t spins;                 // turns of `pause` on the core
   std::chrono::microseconds yielding;  // then this long of handing the core round
+
+  /// Ranks outnumber cores.
+  [[nodiscard]] bool shares_cores() const noexcept { return spins <= 1; }
 };
 
 /// Ranks that have a core each spin: what they wait for is a cache line away. Where ranks outnumber cores the one that

@@ -113,7 +113,8 @@ void Endpoint::complete() {
   open_mailroom();
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);
-    if (hosts_.place % hosts_.step == 0) tuning_.costs = algorithms::calibrate(everyone);
+    if (hosts_.place % hosts_.step == 0)
+      tuning_.costs = algorithms::calibrate(everyone, !hierarchical() && policy_.shares_cores());
   });
   ledger_.note_start(sequence_);
 }

@@ -24,6 +24,14 @@ constexpr auto grace = 100ms;  // for the reason to arrive, after a connection e
 // Beyond this a copy in the kernel's buffers falls out of the caches before the receiver takes it.
 constexpr std::size_t most_at_once = std::size_t{1} << 20;
 
+constexpr std::size_t early_bytes = 16384;  // of one link
+// Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
+// behind gets many messages in one call. Longer ones go straight to where they belong.
+constexpr std::size_t longest_among_others = 2048;
+// Where ranks outnumber cores: so often the core is handed round, then this rank sleeps. A rank that goes on asking
+// takes the core away from those it waits for; one that sleeps at once is woken for every message.
+constexpr std::uint32_t turns_on_shared_cores = 32;
+
 // Header and payload, from `done` bytes on.
 struct Parts {
   Parts(void* header, void* payload, std::size_t bytes, std::size_t done) noexcept {
@@ -57,7 +65,7 @@ class Wire::Outgoing {
   Outgoing(Wire& wire, std::size_t peer, const void* data, std::size_t bytes)
       : wire_(wire),
         peer_(peer),
-        fd_(wire.link(peer)),
+        fd_(wire.link(peer).socket.get()),
         header_{.from = static_cast<std::uint32_t>(wire.rank_),
                 .bytes = bytes,
                 .sequence = wire.sequence_,
@@ -93,18 +101,28 @@ class Wire::Outgoing {
 class Wire::Incoming {
  public:
   Incoming(Wire& wire, std::size_t peer, void* data, std::size_t bytes)
-      : wire_(wire), peer_(peer), fd_(wire.link(peer)), data_(data), bytes_(bytes) {}
+      : wire_(wire), peer_(peer), link_(wire.link(peer)), data_(data), bytes_(bytes) {}
 
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  [[nodiscard]] int fd() const noexcept { return link_.socket.get(); }
   [[nodiscard]] bool done() const noexcept { return done_ == sizeof(Header) + bytes_; }
 
   bool advance() {
+    if (link_.begin != link_.end) {
+      take_early();
+      return true;
+    }
+    const bool among_others = bytes_ <= longest_among_others;
     Parts parts(&header_, data_, bytes_, done_);
-    const ssize_t got = recvmsg(fd_, &parts.message, MSG_DONTWAIT);
+    const ssize_t got = among_others ? ::recv(fd(), link_.early.get(), early_bytes, MSG_DONTWAIT)
+                                     : recvmsg(fd(), &parts.message, MSG_DONTWAIT);
     if (got > 0) {
-      const bool had_header = done_ >= sizeof(Header);
-      done_ += static_cast<std::size_t>(got);
-      if (!had_header && done_ >= sizeof(Header)) check();
+      if (among_others) {
+        link_.begin = 0;
+        link_.end = static_cast<std::size_t>(got);
+        take_early();
+      } else {
+        arrived(static_cast<std::size_t>(got));
+      }
       return true;
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) wire_.lost(peer_);
@@ -112,6 +130,25 @@ class Wire::Incoming {
   }
 
  private:
+  void take_early() {
+    const auto take = [&](void* into, std::size_t most) {
+      const std::size_t count = std::min(most, link_.end - link_.begin);
+      if (count > 0) std::memcpy(into, link_.early.get() + link_.begin, count);
+      link_.begin += count;
+      arrived(count);
+    };
+    if (done_ < sizeof(Header)) take(reinterpret_cast<std::byte*>(&header_) + done_, sizeof(Header) - done_);
+    if (done_ < sizeof(Header)) return;
+    const std::size_t offset = done_ - sizeof(Header);
+    take(static_cast<std::byte*>(data_) + offset, bytes_ - offset);
+  }
+
+  void arrived(std::size_t count) {
+    const bool had_header = done_ >= sizeof(Header);
+    done_ += count;
+    if (!had_header && done_ >= sizeof(Header)) check();
+  }
+
   void check() {
     const Header expected{
         .from = static_cast<std::uint32_t>(peer_), .bytes = bytes_, .sequence = wire_.sequence_, .chain = wire_.chain_};
@@ -121,7 +158,7 @@ class Wire::Incoming {
 
   Wire& wire_;
   std::size_t peer_;
-  int fd_;
+  Link& link_;
   Header header_;
   void* data_;
   std::size_t bytes_;
@@ -172,6 +209,7 @@ void Wire::exchange(std::size_t to, const void* out_data, std::size_t out_bytes,
 
 // Spins as long as it may be worth it, then sleeps until a socket is ready or the sentinel rings.
 void Wire::wait_for(Outgoing* out, Incoming* in) {
+  const bool shares_cores = policy_.shares_cores();
   auto patient_until = Clock::time_point::max();
   for (std::uint32_t turn = 1;; ++turn) {
     bool moved = false;
@@ -184,12 +222,16 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
       continue;
     }
     const bool has_other_work = core::has_other_work();
-    if (policy_.spins <= 1 || has_other_work) core::give_way();
-    // Looking at the clock costs as much as looking at the socket: not every time.
-    if (turn % 16 != 0) continue;
-    const auto now = Clock::now();
-    if (patient_until == Clock::time_point::max()) patient_until = now + policy_.yielding;
-    if (now < patient_until) continue;
+    if (shares_cores || has_other_work) core::give_way();
+    if (shares_cores) {
+      if (turn < turns_on_shared_cores) continue;
+    } else {
+      // Looking at the clock costs as much as looking at the socket: not every time.
+      if (turn % 16 != 0) continue;
+      const auto now = Clock::now();
+      if (patient_until == Clock::time_point::max()) patient_until = now + policy_.yielding;
+      if (now < patient_until) continue;
+    }
 
     std::array<pollfd, 3> entries{{{sentinel_.bell(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}}};
     if (in != nullptr && !in->done()) entries[1].fd = in->fd();
@@ -265,18 +307,25 @@ Wire::Control Wire::open_mail(std::size_t peer, std::optional<Clock::time_point>
 std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadline) {
   Control made = connect_to(peer, Purpose::Data, deadline);
   if (!made.socket) return made.problem;
-  links_[peer] = std::move(made.socket);
+  join(peer, std::move(made.socket));
   return std::nullopt;
 }
 
 bool Wire::take(std::size_t peer, Clock::time_point deadline) {
-  if (!links_[peer]) links_[peer] = sentinel_.await_link(peer, deadline);
-  return static_cast<bool>(links_[peer]);
+  if (!links_[peer].socket) join(peer, sentinel_.await_link(peer, deadline));
+  return static_cast<bool>(links_[peer].socket);
+}
+
+void Wire::join(std::size_t peer, core::Descriptor socket) {
+  if (!socket) return;
+  // Not zeroed: its pages are there only once something was taken early.
+  links_[peer] = {std::move(socket), std::unique_ptr<std::byte[]>(new std::byte[early_bytes])};
 }
 
 void Wire::drain(Clock::time_point deadline) noexcept {
   constexpr std::chrono::microseconds longest{10'000};
-  for (const core::Descriptor& link : links_) {
+  for (const Link& each : links_) {
+    const core::Descriptor& link = each.socket;
     for (std::chrono::microseconds pause{20}; link && !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
       int unsent = 0;
       pollfd entry{.fd = link.get(), .events = 0, .revents = 0};

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -74,19 +75,29 @@ class Wire {
   class Outgoing;
   class Incoming;
 
-  [[nodiscard]] int link(std::size_t peer) {
-    if (!links_[peer]) [[unlikely]]
+  /// The way to one peer, and what came over it before it was asked for: short messages are taken from the kernel
+  /// together, because whoever is behind (a leaf of a broadcast, a rank without a core) finds many of them.
+  struct Link {
+    core::Descriptor socket;
+    std::unique_ptr<std::byte[]> early;  // the part that nobody asked for yet:
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  [[nodiscard]] Link& link(std::size_t peer) {
+    if (!links_[peer].socket) [[unlikely]]
       open_in_operation(peer);
-    return links_[peer].get();
+    return links_[peer];
   }
   void open_in_operation(std::size_t peer);
   void wait_for(Outgoing* out, Incoming* in);
+  void join(std::size_t peer, core::Descriptor socket);
   [[nodiscard]] Control connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline);
   [[noreturn]] void lost(std::size_t peer);
   [[noreturn]] void refuse(std::size_t peer, const Header& received, std::size_t expected);
 
   std::size_t rank_;
-  std::vector<core::Descriptor> links_;  // by rank
+  std::vector<Link> links_;  // by rank
   std::vector<Address> addresses_;
   std::optional<Address> source_;
   Key link_key_;
