@@ -99,7 +99,7 @@ TEST(ChooseAllreduce, DoesAsDemanded) {
 
 TEST(ChooseBroadcast, SendsOneMessageARankWhereFewRanksShareCores) {
   Tuning crowded = loopback;
-  crowded.costs.shared_cores = true;
+  crowded.costs.shared_cores = 1;
   for (const std::size_t bytes : {8UL, kibibyte, 16 * kibibyte}) {
     EXPECT_EQ(choose_broadcast(4, bytes, crowded), BroadcastAlgorithm::Chain) << bytes;
     EXPECT_EQ(choose_broadcast(4, bytes, loopback), BroadcastAlgorithm::Binomial) << bytes;

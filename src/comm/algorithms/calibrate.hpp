@@ -92,7 +92,7 @@ Costs calibrate(T& transport, bool shared_cores = false) {
     std::vector<std::byte> in(calibration::longest);
     if (transport.rank() == 0) {
       costs = calibration::conduct(transport, out, in);
-      costs.shared_cores = shared_cores;
+      costs.shared_cores = shared_cores ? 1 : 0;
     } else {
       calibration::answer(transport, out, in);
     }

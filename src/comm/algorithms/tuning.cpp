@@ -168,7 +168,7 @@ BroadcastAlgorithm choose_broadcast(std::size_t ranks, std::size_t bytes, const 
   // Broadcasts that follow each other are as fast as the rank that sends most. With up to four ranks that is the root
   // of the tree, whose messages take longer than the fair share of all messages on two cores; along the chain nobody
   // sends more than one.
-  if (tuning.costs.shared_cores && ranks <= 4 && bytes <= smallest_piece) return Chain;
+  if (tuning.costs.shared_cores != 0 && ranks <= 4 && bytes <= smallest_piece) return Chain;
   return cheapest(std::array{Binomial, Chain, ScatterAllgather}, ranks, bytes, tuning);
 }
 

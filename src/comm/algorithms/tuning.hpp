@@ -12,10 +12,12 @@ namespace cobre::comm::algorithms {
 
 /// In microseconds. The start values are those of TCP within one machine; calibrate() measures them.
 struct Costs {
-  double message = 5.0;       // one message, however short
-  double byte = 0.25e-3;      // each byte of it
-  double folded = 0.10e-3;    // each byte that is combined with another
-  bool shared_cores = false;  // ranks outnumber cores: what counts is the work, not the number of steps
+  double message = 5.0;     // one message, however short
+  double byte = 0.25e-3;    // each byte of it
+  double folded = 0.10e-3;  // each byte that is combined with another
+  // Not 0: ranks outnumber cores, and what counts is the work, not the number of steps. As wide as the others, because
+  // the costs travel from rank to rank and padding would take along whatever lay there.
+  std::uint64_t shared_cores = 0;
 };
 
 enum class BroadcastAlgorithm : std::uint8_t { Binomial, ScatterAllgather, Chain };
