@@ -80,7 +80,7 @@ bool is_device_alone(PointerGetAttribute ask, const void* data) {
 
 }  // namespace
 
-void throw_if_on_device(Where where, const void* data, std::size_t bytes) {
+void look_for_device(Where where, const void* data, std::size_t bytes) {
   if (bytes == 0) return;
   const PointerGetAttribute ask = driver_in_process();
   if (ask == nullptr) {

@@ -21,12 +21,12 @@ inline constexpr unsigned stretch_bits = 16;  // of 64 KiB
 extern std::array<std::atomic<std::uintptr_t>, 256> host_stretches;
 
 /// Throws InvalidOperation where a driver is loaded and says that the memory is a device's alone.
-[[gnu::cold]] void throw_if_on_device(Where where, const void* data, std::size_t bytes);
+[[gnu::cold]] void look_for_device(Where where, const void* data, std::size_t bytes);
 
 inline void check_on_host(Where where, const void* data, std::size_t bytes) {
   const std::uintptr_t stretch = reinterpret_cast<std::uintptr_t>(data) >> stretch_bits;
   if (host_stretches[stretch % host_stretches.size()].load(std::memory_order_relaxed) != stretch) [[unlikely]]
-    throw_if_on_device(where, data, bytes);
+    look_for_device(where, data, bytes);
 }
 
 }  // namespace cobre::comm::detail

@@ -33,7 +33,8 @@ void check_memory(Where where, std::span<T, N> elements) {
   constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
   if (elements.size() > most) [[unlikely]]
     throw_unaddressable(where, elements.size(), sizeof(T));
-  check_on_host(where, elements.data(), elements.size_bytes());
+  // What has its length in its type is an object of the program, which lies where the program runs.
+  if constexpr (N == std::dynamic_extent) check_on_host(where, elements.data(), elements.size_bytes());
 }
 
 constexpr void check_root(Where where, std::size_t root) {
