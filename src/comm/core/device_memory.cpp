@@ -9,11 +9,11 @@
 #include <mutex>
 #include <string_view>
 
-#include "comm/core/format.hpp"
-
 namespace cobre::comm::detail {
 
-std::array<std::atomic<std::uintptr_t>, 256> host_stretches{};
+// Zero-initialised but for the first, where zero would be the null pointer's.
+constexpr std::uintptr_t none_in_first = 1;
+std::array<std::atomic<std::uintptr_t>, 256> host_stretches{{{none_in_first}}};
 
 namespace {
 
@@ -80,21 +80,16 @@ bool is_device_alone(PointerGetAttribute ask, const void* data) {
 
 }  // namespace
 
-void look_for_device(Where where, const void* data, std::size_t bytes) {
-  if (bytes == 0) return;
-  const PointerGetAttribute ask = driver_in_process();
-  if (ask == nullptr) {
-    const std::uintptr_t stretch = reinterpret_cast<std::uintptr_t>(data) >> stretch_bits;
-    host_stretches[stretch % host_stretches.size()].store(stretch, std::memory_order_relaxed);
-    return;
+bool is_on_device(const void* data) noexcept {
+  if (const PointerGetAttribute ask = driver_in_process(); ask != nullptr) {
+    // From now on every buffer is asked for.
+    for (auto& stretch : host_stretches) stretch.store(0, std::memory_order_relaxed);
+    host_stretches.front().store(none_in_first, std::memory_order_relaxed);
+    return is_device_alone(ask, data);
   }
-  // From now on every buffer is asked for.
-  for (auto& stretch : host_stretches) stretch.store(0, std::memory_order_relaxed);
-  if (!is_device_alone(ask, data)) return;
-  throw InvalidOperation(where, core::format("the {} bytes at {} lie in the memory of a GPU, which no backend reads; "
-                                             "copy them to the host first (cudaMemcpy), or allocate them as managed "
-                                             "memory",
-                                             bytes, data));
+  const std::uintptr_t stretch = reinterpret_cast<std::uintptr_t>(data) >> stretch_bits;
+  host_stretches[stretch % host_stretches.size()].store(stretch, std::memory_order_relaxed);
+  return false;
 }
 
 }  // namespace cobre::comm::detail

@@ -11,6 +11,10 @@
 namespace cobre::comm::detail {
 namespace {
 
+constexpr std::size_t most_elements(std::size_t element_size) noexcept {
+  return std::numeric_limits<std::ptrdiff_t>::max() / element_size;
+}
+
 using core::elements;
 
 constexpr std::size_t saturating_sum(std::size_t a, std::size_t b) noexcept {
@@ -120,19 +124,28 @@ void throw_not_contiguous(Where where) {
                          "it into a contiguous one first");
 }
 
-void throw_no_memory(Where where, std::size_t count) {
-  throw InvalidBufferSize(where, 0, count,
-                          core::format("a buffer of {} has the address null; pass one that is allocated, or one of no "
-                                       "elements",
-                                       elements(count)));
+bool look_at_memory(const void* data, std::size_t count, std::size_t element_size) noexcept {
+  if (count == 0) return true;
+  return data != nullptr && count <= most_elements(element_size) && !is_on_device(data);
 }
 
-void throw_unaddressable(Where where, std::size_t count, std::size_t element_size) {
-  const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / element_size;
-  throw InvalidBufferSize(where, most, count,
-                          core::format("a buffer of {} of {} bytes is longer than any process can address; check how "
-                                       "its length was computed",
-                                       elements(count), element_size));
+void throw_unusable(Where where, const void* data, std::size_t count, std::size_t element_size) {
+  if (data == nullptr) {
+    throw InvalidBufferSize(where, 0, count,
+                            core::format("a buffer of {} has the address null; pass one that is allocated, or one of "
+                                         "no elements",
+                                         elements(count)));
+  }
+  if (const std::size_t most = most_elements(element_size); count > most) {
+    throw InvalidBufferSize(where, most, count,
+                            core::format("a buffer of {} of {} bytes is longer than any process can address; check how "
+                                         "its length was computed",
+                                         elements(count), element_size));
+  }
+  throw InvalidOperation(where, core::format("the {} bytes at {} lie in the memory of a GPU, which no backend reads; "
+                                             "copy them to the host first (cudaMemcpy), or allocate them as managed "
+                                             "memory",
+                                             count * element_size, data));
 }
 
 void throw_no_room(Where where, std::size_t count, std::size_t element_size) {

@@ -29,7 +29,7 @@ enum class Touched : bool { No, Yes };
 
 /// The elements of a buffer that is only read.
 template <class Buffer>
-[[nodiscard]] auto checked_input(Where where, Buffer&& buffer, Touched touched = Touched::Yes) {
+[[nodiscard]] auto checked_input(const Where& where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
   const auto elements = input(buffer);
   if (touched == Touched::Yes) check_memory(where, elements);
@@ -38,7 +38,7 @@ template <class Buffer>
 
 /// The elements of a buffer that is written.
 template <class Buffer>
-[[nodiscard]] auto checked_output(Where where, Buffer&& buffer, Touched touched = Touched::Yes) {
+[[nodiscard]] auto checked_output(const Where& where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
   const auto elements = output(std::forward<Buffer>(buffer));
   if (touched == Touched::Yes) check_memory(where, elements);

@@ -5,8 +5,6 @@
 // load and one comparison. Any other is looked at, out of line.
 #pragma once
 
-#include <cobre/comm/errors.hpp>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -16,17 +14,17 @@ namespace cobre::comm::detail {
 
 inline constexpr unsigned stretch_bits = 16;  // of 64 KiB
 
-/// By number, each in the place of its remainder; 0, where nothing ever lies, stands for none. Relaxed everywhere: a
-/// number is a hint of its own and orders nothing, and who misses one looks again.
+/// By number, each in the place of its remainder; a number in a place that is not its own stands for none, and there is
+/// one in the null pointer's. Relaxed everywhere: a number is a hint of its own and orders nothing, and who misses one
+/// looks again.
 extern std::array<std::atomic<std::uintptr_t>, 256> host_stretches;
 
-/// Throws InvalidOperation where a driver is loaded and says that the memory is a device's alone.
-[[gnu::cold]] void look_for_device(Where where, const void* data, std::size_t bytes);
-
-inline void check_on_host(Where where, const void* data, std::size_t bytes) {
+[[nodiscard]] inline bool is_known_to_be_on_host(const void* data) noexcept {
   const std::uintptr_t stretch = reinterpret_cast<std::uintptr_t>(data) >> stretch_bits;
-  if (host_stretches[stretch % host_stretches.size()].load(std::memory_order_relaxed) != stretch) [[unlikely]]
-    look_for_device(where, data, bytes);
+  return host_stretches[stretch % host_stretches.size()].load(std::memory_order_relaxed) == stretch;
 }
+
+/// Whether a driver is loaded and says that the memory is a device's alone. Remembers the stretch where none is.
+[[nodiscard]] bool is_on_device(const void* data) noexcept;
 
 }  // namespace cobre::comm::detail

@@ -21,20 +21,27 @@ namespace cobre::comm::detail {
 [[noreturn, gnu::cold]] void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_undefined(Where where, ReduceOp op, ElementType type);
 [[noreturn, gnu::cold]] void throw_not_contiguous(Where where);
-[[noreturn, gnu::cold]] void throw_no_memory(Where where, std::size_t count);
-[[noreturn, gnu::cold]] void throw_unaddressable(Where where, std::size_t count, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_no_room(Where where, std::size_t count, std::size_t element_size);
+
+[[noreturn, gnu::cold]] void throw_unusable(Where where, const void* data, std::size_t count, std::size_t element_size);
+
+/// Whether elements at an address that was not seen before can be there; remembers that. Knows no `where`, which would
+/// have to be put together before the call.
+[[nodiscard, gnu::cold]] bool look_at_memory(const void* data, std::size_t count, std::size_t element_size) noexcept;
 
 /// The elements can be there at all: an address, a length that a process can have, and memory that a processor reads.
 template <class T, std::size_t N>
-void check_memory(Where where, std::span<T, N> elements) {
-  if (elements.data() == nullptr && !elements.empty()) [[unlikely]]
-    throw_no_memory(where, elements.size());
-  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
-  if (elements.size() > most) [[unlikely]]
-    throw_unaddressable(where, elements.size(), sizeof(T));
-  // What has its length in its type is an object of the program, which lies where the program runs.
-  if constexpr (N == std::dynamic_extent) check_on_host(where, elements.data(), elements.size_bytes());
+void check_memory(const Where& where, std::span<T, N> elements) {
+  if constexpr (N == std::dynamic_extent) {
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
+    if (!is_known_to_be_on_host(elements.data()) || elements.size() > most) [[unlikely]] {
+      if (!look_at_memory(elements.data(), elements.size(), sizeof(T)))
+        throw_unusable(where, elements.data(), elements.size(), sizeof(T));
+    }
+  } else if (N > 0 && elements.data() == nullptr) [[unlikely]] {
+    // What has its length in its type is an object of the program otherwise, and lies where the program runs.
+    throw_unusable(where, nullptr, N, sizeof(T));
+  }
 }
 
 constexpr void check_root(Where where, std::size_t root) {
