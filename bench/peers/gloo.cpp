@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
   const auto words = std::span(argv, static_cast<std::size_t>(argc));
   const std::size_t size = argc > 1 ? std::stoul(words[1]) : 0;
   const bench::Task task = bench::read_task(words.subspan(2));
-  std::string meeting_place = (std::filesystem::temp_directory_path() / "bench-gloo-XXXXXX").string();
+  // mkdtemp() writes a name of its own over the last six letters.
+  std::string meeting_place = (std::filesystem::temp_directory_path() / "bench-gloo-").string().append(6, 'X');
   if (mkdtemp(meeting_place.data()) == nullptr) return 1;
   const int worst = bench::run_ranks(size, [&](std::size_t rank) {
     return run_rank(static_cast<int>(rank), static_cast<int>(size), meeting_place, task);
