@@ -55,6 +55,20 @@ bool eventually(Condition&& condition, std::chrono::milliseconds longest = std::
   return true;
 }
 
+/// Where processes wait for each other by other means than those under test. A collective does not do: whoever leaves
+/// it first may die before the others have left it.
+class Meeting {
+ public:
+  /// Returns when as many have come as `all` says; may be used again and again.
+  void wait_for(std::size_t all) {
+    const std::size_t full = (came_++ / all + 1) * all;
+    eventually([&] { return came_ >= full; });
+  }
+
+ private:
+  std::atomic<std::size_t> came_{0};
+};
+
 /// A name that no other group on this machine uses.
 inline std::string unique_name() {
   static std::atomic<int> next{0};
@@ -138,5 +152,20 @@ class Process {
   int process_ = -1;
   std::optional<int> status_;
 };
+
+/// Each rank a process: makes its communicator and, when all have theirs, runs `body` and says what that returns.
+template <class Make, class Body>
+std::vector<Process> start_group(std::size_t size, const Make& make, const Body& body) {
+  const Shared<Meeting> made;
+  std::vector<Process> ranks;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank]() -> std::string {
+      const auto comm = make(rank);
+      made->wait_for(size);
+      return body(comm);
+    });
+  }
+  return ranks;
+}
 
 }  // namespace test
