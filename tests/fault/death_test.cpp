@@ -263,16 +263,11 @@ TEST_P(Death, AtARandomMomentOfAnyOperationIsNamedByEveryOtherRank) {
 TEST_P(Death, DuringStartUpIsNamedByThoseThatHaveCome) {
   for (const std::size_t victim : {2U, 0U}) {
     const auto makers = GetParam().ranks(4, {});
-    test::Shared<Board> board;
     std::vector<test::Process> ranks;
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      ranks.emplace_back([&, rank] {
-        ++board->ready;
-        return outcome_of([&] { (void)makers[rank](); });
-      });
+      ranks.emplace_back([&makers, rank] { return outcome_of([&] { (void)makers[rank](); }); });
+      ranks.back().await_rest();
     }
-    eventually([&] { return board->ready == 3; });
-    std::this_thread::sleep_for(300ms);
     ranks[victim].signal(SIGKILL);
     for (std::size_t rank = 0; rank < 3; ++rank) {
       if (rank == victim) continue;

@@ -199,19 +199,22 @@ TEST_P(Environment, BehindAFilterOfSystemCallsMakesNoDifference) {
 }
 
 TEST_P(Environment, OfADebuggerThatStopsARankIsWaitedFor) {
-  auto ranks = start(3, [](const CommBackend& comm) -> std::string {
-    for (int i = 0; i < 20'000; ++i) (void)comm.allreduce(1, ReduceOp::Sum);
+  test::Shared<std::atomic<bool>> over;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    while (!comm.allreduce(over->load(), ReduceOp::LogicalOr)) {
+    }
     return work(comm);
   });
   for (int round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(10ms);
-    if (ptrace(PTRACE_SEIZE, ranks[1].pid(), nullptr, nullptr) != 0) continue;  // it is through already
+    EXPECT_EQ(ptrace(PTRACE_SEIZE, ranks[1].pid(), nullptr, nullptr), 0);
     EXPECT_EQ(ptrace(PTRACE_INTERRUPT, ranks[1].pid(), nullptr, nullptr), 0);
     int status = 0;
     EXPECT_EQ(waitpid(ranks[1].pid(), &status, 0), ranks[1].pid());
     std::this_thread::sleep_for(100ms);
     EXPECT_EQ(ptrace(PTRACE_DETACH, ranks[1].pid(), nullptr, nullptr), 0);
   }
+  *over = true;
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
 }
 

@@ -14,7 +14,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -122,6 +124,16 @@ class Process {
     return poll(&entry, 1, 0) > 0;
   }
 
+  /// Returns when it has nothing to do but to wait. One that is kept from running by a busy machine is not at rest.
+  void await_rest() const {
+    int looks = 0;
+    eventually([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      looks = state() == 'R' || state() == 'D' ? 0 : looks + 1;
+      return looks == 5;
+    });
+  }
+
   /// What it said. A process that does not end in time is a failure, and is ended.
   std::string words(std::chrono::milliseconds longest = std::chrono::seconds(40)) {
     pollfd entry{process_, POLLIN, 0};
@@ -147,6 +159,14 @@ class Process {
   }
 
  private:
+  // As /proc tells it: R for one that runs or could run, D for one that waits for the disk.
+  [[nodiscard]] char state() const {
+    std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
+    const std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+    const std::size_t name_ends = text.rfind(')');
+    return name_ends + 2 < text.size() ? text[name_ends + 2] : 'X';
+  }
+
   pid_t pid_ = 0;
   int words_ = -1;
   int process_ = -1;
