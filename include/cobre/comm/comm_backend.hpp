@@ -3,6 +3,7 @@
 
 #include <cobre/comm/config.hpp>
 #include <cobre/comm/detail/choice.hpp>
+#include <cobre/comm/detail/chosen_region.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/local.hpp>
 #ifdef COBRE_COMM_HAS_SHM
@@ -44,37 +45,18 @@ template <class T>
 struct RegionOf {
   template <class Backend>
   using type = typename Backend::template Region<T>;
+  template <class... Regions>
+  using choice = ChosenRegion<T, Regions...>;
 };
 
 }  // namespace detail
 
 /// A region of whichever backend made it.
 template <CommData T>
-class CommRegion {
+class CommRegion
+    : public detail::ForEachBackend<detail::RegionOf<T>::template choice, detail::RegionOf<T>::template type> {
  public:
-  template <class R>
-  requires(!std::same_as<std::remove_cvref_t<R>, CommRegion>) explicit CommRegion(R&& region)
-      : region_(std::forward<R>(region)) {}
-
-  [[nodiscard]] std::size_t size() const {
-    return region_.visit([](const auto& region) { return region.size(); });
-  }
-  [[nodiscard]] std::span<const T> as_span() const& {
-    return region_.visit([](const auto& region) { return region.as_span(); });
-  }
-  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
-  [[nodiscard]] std::span<T> as_mut_span() & {
-    return region_.visit([](auto& region) { return region.as_mut_span(); });
-  }
-  [[nodiscard]] std::span<T> as_partition_span() & {
-    return region_.visit([](auto& region) { return region.as_partition_span(); });
-  }
-  void fence() const {
-    region_.visit([](const auto& region) { region.fence(); });
-  }
-
- private:
-  detail::ForEachBackend<detail::Choice, detail::RegionOf<T>::template type> region_;
+  using CommRegion::ChosenRegion::ChosenRegion;
 };
 
 /// Holds any backend that was compiled in and models all that they model, with one branch a call. Where that branch

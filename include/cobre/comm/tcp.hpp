@@ -5,7 +5,7 @@
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
 #include <cobre/comm/config.hpp>
-#include <cobre/comm/detail/choice.hpp>
+#include <cobre/comm/detail/chosen_region.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/region_record.hpp>
@@ -64,36 +64,13 @@ struct TcpConfig {
 
 /// The pages that the ranks of a host share; each rank's own where they share none.
 template <CommData T>
-class TcpRegion {
- public:
-  template <class R>
-  requires(!std::same_as<std::remove_cvref_t<R>, TcpRegion>) explicit TcpRegion(R&& region)
-      : region_(std::forward<R>(region)) {}
-
-  [[nodiscard]] std::size_t size() const {
-    return region_.visit([](const auto& region) { return region.size(); });
-  }
-  [[nodiscard]] std::span<const T> as_span() const& {
-    return region_.visit([](const auto& region) { return region.as_span(); });
-  }
-  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
-  [[nodiscard]] std::span<T> as_mut_span() & {
-    return region_.visit([](auto& region) { return region.as_mut_span(); });
-  }
-  [[nodiscard]] std::span<T> as_partition_span() & {
-    return region_.visit([](auto& region) { return region.as_partition_span(); });
-  }
-  /// Collective over the ranks that share the pages.
-  void fence() const {
-    region_.visit([](const auto& region) { region.fence(); });
-  }
-
- private:
 #ifdef COBRE_COMM_HAS_SHM
-  detail::Choice<HeapRegion<T>, ShmRegion<T>> region_;
+class TcpRegion : public detail::ChosenRegion<T, HeapRegion<T>, ShmRegion<T>> {
 #else
-  detail::Choice<HeapRegion<T>> region_;
+class TcpRegion : public detail::ChosenRegion<T, HeapRegion<T>> {
 #endif
+ public:
+  using TcpRegion::ChosenRegion::ChosenRegion;
 };
 
 class TcpBackend : public detail::Collectives<TcpBackend>,
