@@ -29,6 +29,9 @@ enum class Moved { All, Some, Nothing, Closed };
 /// Waits until the socket is ready for `events`; false where the deadline passed.
 [[nodiscard]] bool await(int socket, short events, Clock::time_point deadline) noexcept;
 
+/// Whether the other machine has everything that was sent, or nobody there would take it.
+[[nodiscard]] bool settled(int socket) noexcept;
+
 /// A listening socket, or the errno of the failure. `again`: a port that an ended job just used may be taken.
 struct Opened {
   core::Descriptor socket;
