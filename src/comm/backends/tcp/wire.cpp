@@ -19,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
-// Beyond this a copy in the kernel's buffers falls out of the caches before the receiver takes it.
-constexpr std::size_t most_at_once = std::size_t{1} << 20;
 
 constexpr std::size_t early_bytes = 16384;  // of one link
 // Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
