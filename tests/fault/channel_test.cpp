@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,6 +79,58 @@ TEST_P(ChannelFault, WhatAPeerSentBeforeItLeftStillArrives) {
   EXPECT_EQ(ranks[1].words(), "left");
   const std::string words = ranks[0].words();
   EXPECT_EQ(words.substr(0, 14), "6 PeerFailed 1") << words;
+}
+
+TEST_P(ChannelFault, ALookFindsWhatAPeerSentBeforeItLeftBehindHundredsOfOtherMessages) {
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    const auto others = comm.channel(1 - comm.rank(), 1);
+    const auto last = comm.channel(1 - comm.rank(), 2);
+    constexpr int count = 400;
+    if (comm.rank() == 1) {
+      for (int i = 0; i < count; ++i) others.send(i);
+      last.send(7);
+      return "left";
+    }
+    std::this_thread::sleep_for(100ms);
+    std::optional<int> found;
+    while (!found) found = last.template try_recv<int>();
+    for (int i = 0; i < count; ++i) {
+      if (others.template recv<int>() != i) return "out of order";
+    }
+    return std::to_string(*found);
+  });
+  EXPECT_EQ(ranks[1].words(), "left");
+  EXPECT_EQ(ranks[0].words(), "7");
+}
+
+// A connection that is closed with something unread on it would take along what the kernel has not delivered yet.
+TEST_P(ChannelFault, WhatARankSentArrivesAlthoughItLeavesWithMessagesUnread) {
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    cobre::comm::set_warning_sink([](std::string_view) {});  // of what is unread
+    const auto channel = comm.channel(1 - comm.rank(), 5);
+    constexpr int parts = 20;
+    std::vector<int> part(25'000);
+    if (comm.rank() == 1) {
+      comm.barrier();
+      for (int i = 0; i < parts; ++i) {
+        std::ranges::fill(part, i);
+        channel.send(part);
+      }
+      return "left";
+    }
+    channel.send(1);
+    comm.barrier();
+    std::this_thread::sleep_for(50ms);
+    channel.send(2);  // while the other one leaves, or is gone
+    for (int i = 0; i < parts; ++i) {
+      const std::string outcome = outcome_of([&] { channel.recv(part); });
+      if (outcome != "fine") return "part " + std::to_string(i) + ": " + outcome;
+      if (std::ranges::count(part, i) != std::ssize(part)) return "garbage";
+    }
+    return "all";
+  });
+  EXPECT_EQ(ranks[1].words(), "left");
+  EXPECT_EQ(ranks[0].words(), "all");
 }
 
 TEST_P(ChannelFault, AMessageThatNobodyReadsIsReportedAndHoldsNobodyUp) {

@@ -38,10 +38,11 @@ TEST(TcpRendezvous, TakesRanksInAnyOrder) {
 }
 
 // The kernel holds a small frame back for as long as the last one is not acknowledged, and acknowledgements wait 40 ms
-// for company: whoever forgets to forbid it pays that on every start, however fast the machine.
+// for company: whoever forgets to forbid it pays that on every start, however fast the machine. One start without it is
+// proof, and on a busy machine takes some attempts.
 TEST(TcpRendezvous, TakesNoLongerThanItsMessages) {
   auto shortest = std::chrono::steady_clock::duration::max();
-  for (int attempt = 0; attempt < 10; ++attempt) {
+  for (int attempt = 0; attempt < 200 && shortest >= 40ms; ++attempt) {
     const auto begin = std::chrono::steady_clock::now();
     auto ranks = start_connecting(tcp_configs(2));
     expect_fine(ranks);

@@ -286,19 +286,25 @@ TEST(TcpStranger, OfAnotherUserIsNotTakenForRankZeroWithoutASecret) {
     config.secret = {};
     config.connect_timeout = 700ms;
   });
+  struct Board {
+    std::atomic<bool> tried{false};
+  };
+  test::Shared<Board> board;
   // It knows what everyone knows, and would let anybody in.
   test::Process impostor([&]() -> std::string {
     if (setuid(somebody_else) != 0) return "still root";
     std::vector<Descriptor> doors;
     doors.push_back(open_listener(address_of(configs[0]), 8).socket);
     Reception reception(job_key(configs[0]), std::move(doors), 8);
-    for (const auto until = Clock::now() + 1s; Clock::now() < until; std::this_thread::sleep_for(1ms)) {
-      for (Guest& guest : reception.serve()) (void)send_all(guest.socket.get(), raw(guest.admission), until);
+    for (; !board->tried; std::this_thread::sleep_for(1ms)) {
+      for (Guest& guest : reception.serve())
+        (void)send_all(guest.socket.get(), raw(guest.admission), Clock::now() + 1s);
     }
     return "done";
   });
   auto rank = start_connecting({configs[1]});
   const std::string words = rank[0].words();
+  board->tried = true;
   EXPECT_NE(words.find("another user than 0 listens at"), std::string::npos) << words;
   EXPECT_EQ(impostor.words(), "done");
 }

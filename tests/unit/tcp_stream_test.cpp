@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/tcp_ranks.hpp"
@@ -33,6 +36,54 @@ TEST(TcpStream, KeepsMessagesOfEveryLengthApartForRanksThatAreBehind) {
     return "fine";
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+// Pairs that no collective uses open their connection with the first message, whoever sends it, and both may do so at
+// once: each round on a new communicator, where no pair has talked yet.
+TEST(TcpStream, KeepsMessagesInOrderWhoeverOpensTheConnectionOfThePair) {
+  auto ranks = test::start_ranks(test::tcp_configs(6), [&](const TcpBackend& comm) -> std::string {
+    const std::size_t opposite = (comm.rank() + 3) % 6;
+    const bool lower = comm.rank() < opposite;
+    constexpr int messages = 20;
+    for (int round = 0; round < 12; ++round) {
+      const TcpBackend fresh = comm.duplicate();
+      const auto channel = fresh.channel(opposite, 9);
+      const auto send = [&] {
+        for (int i = 0; i < messages; ++i) channel.send(round * messages + i);
+      };
+      const auto receive = [&] {
+        bool right = true;
+        for (int i = 0; i < messages; ++i) right = channel.recv<int>() == round * messages + i && right;
+        return right;
+      };
+      fresh.barrier();
+      const bool sends_first = round % 3 == 0 || (round % 3 == 1) == lower;
+      if (sends_first) send();
+      if (!receive()) return "out of order in round " + std::to_string(round);
+      if (!sends_first) send();
+      // Once more, now that both know the connection.
+      send();
+      if (!receive()) return "out of order again in round " + std::to_string(round);
+    }
+    return "fine";
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+// More than a peer's machine takes before the peer reads, and not more than this machine keeps for it.
+TEST(TcpStream, LetsRanksLeaveThatHaveUnreadMessagesOfEachOther) {
+  auto ranks = test::start_ranks(test::tcp_configs(3), [&](const TcpBackend& comm) -> std::string {
+    cobre::comm::set_warning_sink([](std::string_view) {});  // of what is unread
+    const std::vector<std::byte> message(40'000);
+    for (int i = 0; i < 5; ++i) {
+      for (std::size_t peer = 0; peer < comm.size(); ++peer) {
+        if (peer != comm.rank()) comm.channel(peer, 0).send(message);
+      }
+    }
+    comm.barrier();
+    return "left";
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "left");
 }
 
 }  // namespace

@@ -97,9 +97,11 @@ class Mailroom final : public detail::Mailbox {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
     if (transfer.state == Transfer::State::UnderWay) {
       pipes_.enter(where(transfer.operation));
-      (void)look_everywhere(&transfer);
+      const bool moved = look_everywhere(&transfer);
       // Nothing there: then it matters whether anything can still come.
-      if (transfer.state == Transfer::State::UnderWay && transfer.envelope.peer != rank()) require_peer(transfer);
+      if (!moved && transfer.state == Transfer::State::UnderWay && transfer.envelope.peer != rank()) {
+        require_peer(transfer);
+      }
     }
     return concluded(transfer);
   }

@@ -90,7 +90,11 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
                               .timeout = config_.timeout,
                               .warn_after = config_.warn_after,
                               .host_timeout = config_.host_timeout,
-                              .members = gathering.members};
+                              .members = gathering.members,
+                              .visited = {}};
+  for (const std::size_t peer : usual_peers(rank_, size_, hosts_.step)) {
+    if (peer < rank_) settings.visited.set(peer);
+  }
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy_, config_.host_timeout);
   return connect_links(gathering.deadline, check);
@@ -175,12 +179,12 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);
   }
-  opened_mail_.resize(size_);
+  mail_links_.resize(size_);
   for (const std::size_t peer : peers) {
-    if (outcome.reached != Reached::All) break;
+    if (peer > rank_ || outcome.reached != Reached::All) continue;
     Wire::Control mail = wire_->open_mail(peer, deadline);
     if (!mail.socket) fail(Reached::Unreachable, mail.problem);
-    opened_mail_[peer] = std::move(mail.socket);
+    mail_links_[peer] = std::move(mail.socket);
   }
   core::crash_point<"tcp.peers_reached">();
   const auto wait_for = [&](std::size_t peer, auto&& attempt) {
@@ -196,7 +200,12 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     return !missing.has_value();
   });
   for (const std::size_t peer : peers) {
-    if (peer > rank_) wait_for(peer, [&](Clock::time_point until) { return wire_->take(peer, until); });
+    if (peer < rank_) continue;
+    wait_for(peer, [&](Clock::time_point until) { return wire_->take(peer, until); });
+    wait_for(peer, [&](Clock::time_point until) {
+      mail_links_[peer] = sentinel_->await_mail_link(peer, until);
+      return static_cast<bool>(mail_links_[peer]);
+    });
   }
   return outcome;
 }
@@ -207,6 +216,7 @@ Endpoint::~Endpoint() {
     sentinel_->forget_thread();
   } else if (!finished_) {
     core::crash_point<"tcp.depart.begun">();
+    mail_ = nullptr;  // waits until what it sent is where it belongs; while this rank can still be told why it is not
     // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
     // this process is gone.
     if (wire_ != nullptr)
@@ -225,7 +235,7 @@ void Endpoint::open_mailroom() {
   } else if (sentinel_ != nullptr) {
     mail_ = std::make_unique<Mailroom>(
         rank_, size_,
-        MailPipes(std::move(opened_mail_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
+        MailPipes(std::move(mail_links_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
   }
 }
 

@@ -148,8 +148,8 @@ class Endpoint {
   Ledger ledger_;
   std::unique_ptr<Sentinel> sentinel_;
   std::unique_ptr<Wire> wire_;
-  std::vector<core::Descriptor> opened_mail_;  // until the mailroom takes them
-  std::unique_ptr<detail::Mailbox> mail_;      // null where all ranks are on one host and use its memory for that too
+  std::vector<core::Descriptor> mail_links_;  // until the mailroom takes them
+  std::unique_ptr<detail::Mailbox> mail_;     // null where all ranks are on one host and use its memory for that too
   algorithms::Tuning tuning_;
   algorithms::Scratch scratch_;
   std::vector<std::byte> packed_;

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <thread>
 #include <utility>
 
 #include "comm/backends/tcp/verdict.hpp"
@@ -17,21 +19,38 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
-// Beyond this a copy in the kernel's buffers falls out of the caches before the receiver takes it.
-constexpr std::size_t most_at_once = std::size_t{1} << 20;
 
 }  // namespace
 
-MailPipes::MailPipes(std::vector<core::Descriptor> opened, Wire& wire, Sentinel& sentinel, const core::ForkGuard& guard,
-                     const algorithms::MailSettings& settings)
-    : rank_(wire.rank()),
-      wire_(wire),
-      sentinel_(sentinel),
-      guard_(guard),
-      settings_(settings),
-      outgoing_(wire.size()),
-      incoming_(wire.size()) {
-  for (std::size_t peer = 0; peer < opened.size(); ++peer) outgoing_[peer].socket = std::move(opened[peer]);
+MailPipes::MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel,
+                     const core::ForkGuard& guard, const algorithms::MailSettings& settings)
+    : rank_(wire.rank()), wire_(wire), sentinel_(sentinel), guard_(guard), settings_(settings), lines_(wire.size()) {
+  for (std::size_t peer = 0; peer < connected.size(); ++peer) {
+    if (connected[peer]) connect(lines_[peer], std::move(connected[peer]));
+  }
+}
+
+// The kernel throws away what it could not deliver yet when a connection is closed on which something lies unread, or
+// comes later. Whoever is still sending here may wait for the same as this rank: what it sends is taken and forgotten.
+MailPipes::~MailPipes() {
+  if (lines_.empty() || guard_.in_child()) return;
+  const auto deadline = settings_.timeout > 0ms ? Clock::now() + settings_.timeout : Clock::time_point::max();
+  const auto is_settled = [](const Line& line) {
+    if (!line.own) return true;
+    (void)recv(line.incoming().get(), nullptr, most_at_once, MSG_DONTWAIT | MSG_TRUNC);
+    return settled(line.own.get());
+  };
+  constexpr std::chrono::microseconds longest{10'000};
+  for (std::chrono::microseconds pause{20}; !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
+    // Everyone's, not up to the first who is not: two who leave must not wait for each other.
+    if (std::ranges::count_if(lines_, is_settled) == std::ssize(lines_) || Clock::now() >= deadline) return;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void MailPipes::connect(Line& line, core::Descriptor socket) {
+  if (line.taken == nullptr) line.taken = std::unique_ptr<std::byte[]>(new std::byte[taken_at_once]);
+  line.own = std::move(socket);
 }
 
 void MailPipes::enter(const Where& where) {
@@ -43,17 +62,22 @@ void MailPipes::enter(const Where& where) {
     if (std::exchange(told_, true)) throw InvalidCommunicator(where, explain(sentinel_.verdict()));
     sentinel_.conclude(where);
   }
-  if (sentinel_.mail_arrivals() != seen_arrivals_) [[unlikely]]
-    take_new_links();
+  take_new_links();
 }
 
-void MailPipes::take_new_links() {
+void MailPipes::take_arrivals() {
   seen_arrivals_ = sentinel_.mail_arrivals();
-  for (std::size_t peer = 0; peer < incoming_.size(); ++peer) {
-    Incoming& link = incoming_[peer];
-    if (link.socket) continue;
-    if (link.taken == nullptr) link.taken = std::unique_ptr<std::byte[]>(new std::byte[taken_at_once]);
-    link.socket = sentinel_.take_mail_link(peer);
+  for (std::size_t peer = 0; peer < lines_.size(); ++peer) {
+    core::Descriptor socket = sentinel_.take_mail_link(peer);
+    if (!socket) continue;
+    Line& line = lines_[peer];
+    if (!line.own) {
+      connect(line, std::move(socket));
+    } else {
+      // Both opened one: the peer has never sent on the other, so that its end says nothing.
+      line.theirs = std::move(socket);
+      line.ended = false;
+    }
   }
 }
 
@@ -64,55 +88,55 @@ void MailPipes::open(const Where& where, std::size_t peer) {
     if (sentinel_.await_verdict(grace)) sentinel_.conclude(where);
     throw CollectiveFailed(where, 0, made.problem);
   }
-  outgoing_[peer].socket = std::move(made.socket);
+  connect(lines_[peer], std::move(made.socket));
 }
 
 std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
                             std::span<const std::byte> second) noexcept {
-  Outgoing& link = outgoing_[peer];
-  if (!link.socket || link.lost) return 0;
+  Line& line = lines_[peer];
+  if (!line.own || line.lost) return 0;
   std::array<iovec, 2> parts{{{const_cast<std::byte*>(first.data()), first.size()},
                               {const_cast<std::byte*>(second.data()), std::min(second.size(), most_at_once)}}};
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  const ssize_t sent = sendmsg(link.socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  link.full = sent < 0 && errno == EAGAIN;
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) link.lost = true;
+  const ssize_t sent = sendmsg(line.own.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  line.full = sent < 0 && errno == EAGAIN;
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) line.lost = true;
   return sent < 0 ? 0 : static_cast<std::size_t>(sent);
 }
 
-std::size_t MailPipes::receive(Incoming& link, std::byte* into, std::size_t most) noexcept {
-  const ssize_t got = recv(link.socket.get(), into, most, MSG_DONTWAIT);
+std::size_t MailPipes::receive(Line& line, std::byte* into, std::size_t most) noexcept {
+  const ssize_t got = recv(line.incoming().get(), into, most, MSG_DONTWAIT);
   if (got > 0) return static_cast<std::size_t>(got);
-  if (got == 0 || (errno != EAGAIN && errno != EINTR)) link.ended = true;
+  if (got == 0 || (errno != EAGAIN && errno != EINTR)) line.ended = true;
   return 0;
 }
 
 std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most) noexcept {
-  Incoming& link = incoming_[peer];
-  if (link.begin == link.end) {
-    if (!link.socket || link.ended) return 0;
-    if (most >= taken_at_once) return receive(link, into, std::min(most, most_at_once));
-    link.begin = 0;
-    link.end = receive(link, link.taken.get(), taken_at_once);
+  Line& line = lines_[peer];
+  if (line.begin == line.end) {
+    if (!line.incoming() || line.ended) return 0;
+    if (most >= taken_at_once) return receive(line, into, std::min(most, most_at_once));
+    line.begin = 0;
+    line.end = receive(line, line.taken.get(), taken_at_once);
   }
-  const std::size_t count = std::min(most, link.end - link.begin);
-  if (count > 0) std::memcpy(into, link.taken.get() + link.begin, count);
-  link.begin += count;
+  const std::size_t count = std::min(most, line.end - line.begin);
+  if (count > 0) std::memcpy(into, line.taken.get() + line.begin, count);
+  line.begin += count;
   return count;
 }
 
 void MailPipes::break_off(std::size_t peer) noexcept {
-  if (outgoing_[peer].socket) (void)shutdown(outgoing_[peer].socket.get(), SHUT_WR);
+  if (lines_[peer].own) (void)shutdown(lines_[peer].own.get(), SHUT_WR);
 }
 
 void MailPipes::check(const Where& where, std::size_t peer) {
   // In this order: a peer that left after it had come is not gone before what it left behind was looked at.
   const bool departed = sentinel_.departed(peer);
   take_new_links();
-  const Incoming& link = incoming_[peer];
-  if (link.ended || outgoing_[peer].lost || (departed && !link.socket)) throw_gone(where, peer);
+  const Line& line = lines_[peer];
+  if (line.ended || line.lost || (departed && !line.own)) throw_gone(where, peer);
 }
 
 void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
@@ -125,11 +149,9 @@ void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
 void MailPipes::rest(std::chrono::nanoseconds longest) {
   watched_.clear();
   watched_.push_back({sentinel_.bell(), POLLIN, 0});
-  for (const Incoming& link : incoming_) {
-    if (link.socket && !link.ended) watched_.push_back({link.socket.get(), POLLIN, 0});
-  }
-  for (const Outgoing& link : outgoing_) {
-    if (link.full) watched_.push_back({link.socket.get(), POLLOUT, 0});
+  for (const Line& line : lines_) {
+    if (line.own && !line.ended) watched_.push_back({line.incoming().get(), POLLIN, 0});
+    if (line.full) watched_.push_back({line.own.get(), POLLOUT, 0});
   }
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest);
   (void)poll(watched_.data(), watched_.size(), static_cast<int>(milliseconds.count()));

@@ -1,8 +1,10 @@
 // The streams between this rank and each other one, over connections of their own.
 //
-// Each direction of a pair has one, opened by the sender: at the start for the pairs that the collectives use, later
-// for others when they first talk. So a message goes out however busy its receiver is, and a connection that ends says
-// that its sender is gone, after everything that it sent.
+// Both directions of a pair use one connection, so that an acknowledgement rides on the answer instead of being a
+// packet of its own. For the pairs that the collectives use it is there from the start. Elsewhere the first one to send
+// opens it, so that a message goes out however busy its receiver is. Where both do so at the same time there are two,
+// and each rank sends on its own for good: so a peer that has opened one sends there, and any other one where this rank
+// sends. A connection that ends says that its sender is gone, after everything that it sent.
 #pragma once
 
 #include <poll.h>
@@ -23,13 +25,17 @@ namespace cobre::comm::tcp {
 
 class MailPipes {
  public:
-  /// `opened`: the connections that this rank has opened already, by peer.
-  MailPipes(std::vector<core::Descriptor> opened, Wire& wire, Sentinel& sentinel, const core::ForkGuard& guard,
+  /// `connected`: the connections that are there from the start, by peer.
+  MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel, const core::ForkGuard& guard,
             const algorithms::MailSettings& settings);
+  MailPipes(MailPipes&&) = default;
+  MailPipes& operator=(MailPipes&&) = delete;
+  /// Waits until the peers' machines have what was sent, unless the communicator failed.
+  ~MailPipes();
 
   void enter(const Where& where);
   void reach(const Where& where, std::size_t peer) {
-    if (!outgoing_[peer].socket) [[unlikely]]
+    if (!lines_[peer].own) [[unlikely]]
       open(where, peer);
   }
   std::size_t push(std::size_t peer, std::span<const std::byte> first, std::span<const std::byte> second) noexcept;
@@ -47,22 +53,27 @@ class MailPipes {
   /// Small messages are taken from the kernel together.
   static constexpr std::size_t taken_at_once = 16384;
 
-  struct Outgoing {
-    core::Descriptor socket;
-    bool full = false;  // the kernel took no more
-    bool lost = false;
-  };
-  struct Incoming {
-    core::Descriptor socket;
-    bool ended = false;
+  struct Line {
+    core::Descriptor own;                // on which this rank sends
+    core::Descriptor theirs;             // on which the peer does, where that is another one
+    bool full = false;                   // the kernel took no more
+    bool lost = false;                   // nobody takes what is sent
+    bool ended = false;                  // nothing more comes
     std::unique_ptr<std::byte[]> taken;  // from the kernel; the part that was not asked for yet:
     std::size_t begin = 0;
     std::size_t end = 0;
+
+    [[nodiscard]] const core::Descriptor& incoming() const noexcept { return theirs ? theirs : own; }
   };
 
   void open(const Where& where, std::size_t peer);
-  void take_new_links();
-  [[nodiscard]] static std::size_t receive(Incoming& link, std::byte* into, std::size_t most) noexcept;
+  void take_new_links() {
+    if (sentinel_.mail_arrivals() != seen_arrivals_) [[unlikely]]
+      take_arrivals();
+  }
+  void take_arrivals();
+  static void connect(Line& line, core::Descriptor socket);
+  [[nodiscard]] static std::size_t receive(Line& line, std::byte* into, std::size_t most) noexcept;
   [[noreturn]] void throw_gone(const Where& where, std::size_t peer) const;
   void rest(std::chrono::nanoseconds longest);
 
@@ -71,8 +82,7 @@ class MailPipes {
   Sentinel& sentinel_;
   const core::ForkGuard& guard_;
   algorithms::MailSettings settings_;
-  std::vector<Outgoing> outgoing_;  // by peer
-  std::vector<Incoming> incoming_;
+  std::vector<Line> lines_;  // by peer
   std::vector<pollfd> watched_;
   std::uint64_t seen_arrivals_ = 0;
   bool told_ = false;  // why the communicator is finished

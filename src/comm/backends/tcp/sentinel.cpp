@@ -87,10 +87,19 @@ void Sentinel::adopt_parent(core::Descriptor socket) {
   ask({.kind = Request::Kind::Parent, .socket = std::move(socket)});
 }
 
-core::Descriptor Sentinel::await_link(std::size_t peer, Clock::time_point deadline) {
+core::Descriptor Sentinel::await_arrival(std::vector<core::Descriptor>& arrived, std::size_t peer,
+                                         Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, deadline, [&] { return arrived_[peer] || verdict_ || stopped_; });
-  return std::move(arrived_[peer]);
+  changed_.wait_until(lock, deadline, [&] { return arrived[peer] || verdict_ || stopped_; });
+  return std::move(arrived[peer]);
+}
+
+core::Descriptor Sentinel::await_link(std::size_t peer, Clock::time_point deadline) {
+  return await_arrival(arrived_, peer, deadline);
+}
+
+core::Descriptor Sentinel::await_mail_link(std::size_t peer, Clock::time_point deadline) {
+  return await_arrival(arrived_mail_, peer, deadline);
 }
 
 core::Descriptor Sentinel::take_mail_link(std::size_t peer) {
@@ -236,8 +245,8 @@ void Sentinel::take_requests() {
 void Sentinel::welcome(Guest guest) {
   const Challenge& challenge = guest.session.challenge;
   const std::size_t peer = challenge.from;
-  // For operations the higher rank comes to the lower one; for messages the sender comes to the receiver.
-  const bool expected = challenge.purpose == Purpose::Mail ? peer != settings_.rank : peer > settings_.rank;
+  // The higher rank comes to the lower one; for messages beyond the usual patterns the sender comes to the receiver.
+  const bool expected = peer > settings_.rank || (challenge.purpose == Purpose::Mail && peer != settings_.rank);
   if (challenge.to != settings_.rank || !expected || peer >= settings_.size) return;
   if (challenge.purpose == Purpose::Control) watch_over(guest.socket.get(), settings_.host_timeout);
   std::size_t sent = 0;
@@ -261,15 +270,15 @@ void Sentinel::welcome(Guest guest) {
   changed_.notify_all();
 }
 
-// Everyone comes here with a link for messages, ranks above this one with one for operations too, and the children in
-// the tree with a third. After that nobody has business here any more.
+// Everyone to whom this rank does not go itself may come here with a link for messages; ranks above this one come with
+// one for operations too, and the children in the tree with a third. After that nobody has business here any more.
 void Sentinel::close_door_behind_the_last() {
   for (std::size_t rank = 0; rank < settings_.size; ++rank) {
     if (rank == settings_.rank) continue;
     const bool above = rank > settings_.rank;
     const bool child = above && (rank & (rank - 1)) == settings_.rank;
-    const bool done =
-        mail_linked_.test(rank) && (!above || linked_.test(rank)) && (!child || connected_children_.test(rank));
+    const bool mail = mail_linked_.test(rank) || settings_.visited.test(rank);
+    const bool done = mail && (!above || linked_.test(rank)) && (!child || connected_children_.test(rank));
     if (!done) return;
   }
   reception_.close();

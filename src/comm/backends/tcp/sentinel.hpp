@@ -40,6 +40,7 @@ class Sentinel {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds host_timeout;
     std::vector<Member> members;
+    RankBits visited{};  // to whom this rank goes at the start with a link for messages: they never come with one
   };
 
   Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger);
@@ -53,6 +54,8 @@ class Sentinel {
   /// The socket of a link that the peer has opened, once it has; empty where that is not before the deadline, or the
   /// communicator is finished.
   [[nodiscard]] core::Descriptor await_link(std::size_t peer, Clock::time_point deadline);
+  /// The same for a link for messages.
+  [[nodiscard]] core::Descriptor await_mail_link(std::size_t peer, Clock::time_point deadline);
   /// How many links for messages have come in, and the one of a peer, once it has; empty otherwise.
   [[nodiscard]] std::uint64_t mail_arrivals() const noexcept { return mail_arrivals_.load(std::memory_order_acquire); }
   [[nodiscard]] core::Descriptor take_mail_link(std::size_t peer);
@@ -98,6 +101,8 @@ class Sentinel {
   };
 
   void ask(Request request);
+  [[nodiscard]] core::Descriptor await_arrival(std::vector<core::Descriptor>& arrived, std::size_t peer,
+                                               Clock::time_point deadline);
   void run();
   void turn();
   void take_requests();

@@ -1,8 +1,10 @@
 #include "comm/backends/tcp/sockets.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -73,6 +75,12 @@ bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point de
     if (moved == Moved::All) return true;
     if (moved == Moved::Closed || !await(socket, POLLOUT, deadline)) return false;
   }
+}
+
+bool settled(int socket) noexcept {
+  int unsent = 0;
+  pollfd entry{.fd = socket, .events = 0, .revents = 0};
+  return ioctl(socket, SIOCOUTQ, &unsent) != 0 || unsent == 0 || poll(&entry, 1, 0) > 0;
 }
 
 Opened open_listener(const Address& address, int backlog) {

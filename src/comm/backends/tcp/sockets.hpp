@@ -15,6 +15,10 @@ namespace cobre::comm::tcp {
 
 using Clock = std::chrono::steady_clock;
 
+/// How much to give to the kernel, or to take from it, in one call. More falls out of the caches before the other side
+/// takes it, and leaves that side waiting for longer; less is more calls and more packets.
+inline constexpr std::size_t most_at_once = std::size_t{1} << 19;
+
 /// What came of one attempt to move bytes.
 enum class Moved { All, Some, Nothing, Closed };
 
@@ -28,6 +32,9 @@ enum class Moved { All, Some, Nothing, Closed };
 
 /// Waits until the socket is ready for `events`; false where the deadline passed.
 [[nodiscard]] bool await(int socket, short events, Clock::time_point deadline) noexcept;
+
+/// Whether the other machine has everything that was sent, or nobody there would take it.
+[[nodiscard]] bool settled(int socket) noexcept;
 
 /// A listening socket, or the errno of the failure. `again`: a port that an ended job just used may be taken.
 struct Opened {

@@ -1,8 +1,6 @@
 #include "comm/backends/tcp/wire.hpp"
 
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -21,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
-// Beyond this a copy in the kernel's buffers falls out of the caches before the receiver takes it.
-constexpr std::size_t most_at_once = std::size_t{1} << 20;
 
 constexpr std::size_t early_bytes = 16384;  // of one link
 // Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
@@ -325,12 +321,9 @@ void Wire::join(std::size_t peer, core::Descriptor socket) {
 void Wire::drain(Clock::time_point deadline) noexcept {
   constexpr std::chrono::microseconds longest{10'000};
   for (const Link& each : links_) {
-    const core::Descriptor& link = each.socket;
-    for (std::chrono::microseconds pause{20}; link && !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
-      int unsent = 0;
-      pollfd entry{.fd = link.get(), .events = 0, .revents = 0};
-      const bool settled = ioctl(link.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
-      if (settled || poll(&entry, 1, 0) > 0) break;  // nothing left, or nobody who would take it
+    if (!each.socket) continue;
+    for (std::chrono::microseconds pause{20}; !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
+      if (settled(each.socket.get())) break;
       if (Clock::now() >= deadline) return;
       std::this_thread::sleep_for(pause);
     }
