@@ -6,6 +6,8 @@
 #include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/status.hpp>
 
+#include <bit>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -67,6 +69,19 @@ class [[nodiscard]] PersistentRequest {
   Status status_;
   detail::UnwindingDetector unwinding_;
 };
+
+/// Whether an allreduce that comes again and again is worth a persistent request with this library at all: measured,
+/// see `bench/mpi/persistent.cpp`.
+inline constexpr bool allreduce_is_faster_again = detail::takes_the_long_way_for_short_sums;
+/// And up to how many bytes.
+inline constexpr std::size_t faster_again_up_to = 1024;
+
+/// Whether it is for so many elements of that size on so many ranks of one node, copied into buffers of the request's
+/// own.
+[[nodiscard]] constexpr bool is_faster_again(std::size_t count, std::size_t element_size, int ranks) noexcept {
+  return allreduce_is_faster_again && ranks > 1 && count >= std::bit_floor(static_cast<unsigned>(ranks)) &&
+         count <= faster_again_up_to / element_size;
+}
 
 /// Starts all; none if one of them is in progress.
 void start_all(std::span<PersistentRequest> requests);

@@ -152,4 +152,13 @@ inline constexpr bool ignores_a_single_displacement = true;
 inline constexpr bool ignores_a_single_displacement = false;
 #endif
 
+// The blocking MPI_Allreduce of MPICH 4.0 goes the way that is meant for long messages, twice the steps, as soon as
+// there is an element for every rank; its schedules, of which persistent requests are made, take the short way up to 2
+// KiB.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000 && MPICH_NUMVERSION < 40100000
+inline constexpr bool takes_the_long_way_for_short_sums = true;
+#else
+inline constexpr bool takes_the_long_way_for_short_sums = false;
+#endif
+
 }  // namespace ferrompi::detail

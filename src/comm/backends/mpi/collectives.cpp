@@ -102,6 +102,9 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Al
 void run(const MpiState& state, const detail::OperationRecord&, const detail::AllreduceCall& call) {
   if (is_canonical(call)) return mpi::canonical_allreduce(state, call);
   with_elements(call, call.count, call.count, [&](auto send, auto recv) {
+    if constexpr (ferrompi::allreduce_is_faster_again) {
+      if (state.plans && !mpi::in_turns() && state.plans->allreduce(state.world, send.data(), recv, call.op)) return;
+    }
     if (mpi::in_turns()) {
       mpi::wait_in_turns(call.in_place() ? state.world.iallreduce_inplace(recv, call.op)
                                          : state.world.iallreduce(send, recv, call.op));

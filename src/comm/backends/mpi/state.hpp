@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/backends/mpi/checker.hpp"
+#include "comm/backends/mpi/plans.hpp"
 
 namespace cobre::comm::detail {
 
@@ -40,6 +41,7 @@ struct MpiState {
   // One operation at a time: these are written by the operation that runs.
   mutable std::string broken;  // why, once an operation failed
   mutable MpiScratch scratch;
+  std::unique_ptr<mpi::Plans> plans;                // null where the library has nothing to gain by them
   std::unique_ptr<mpi::CollectiveChecker> checker;  // null unless COBRE_COMM_CHECK=1
   std::shared_ptr<detail::Mailbox> mail;            // shared with channels, which may outlive the backend
 
