@@ -1,6 +1,7 @@
 // Messages that arrive before anybody asks for them.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,20 @@ TEST(TcpStream, KeepsMessagesInOrderWhoeverOpensTheConnectionOfThePair) {
     return "fine";
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST(TcpStream, SaysOnWhichHostAPeerWasThatLeft) {
+  auto ranks = test::start_ranks(test::tcp_configs(2), [&](const TcpBackend& comm) -> std::string {
+    if (comm.rank() == 1) return std::to_string(getpid());
+    try {
+      (void)comm.channel(1, 0).recv<int>();
+      return "received";
+    } catch (const cobre::comm::PeerFailed& error) {
+      if (error.rank() != 1 || error.host().value_or("").empty()) return error.what();
+      return std::to_string(error.pid().value_or(0));
+    }
+  });
+  EXPECT_EQ(ranks[0].words(), ranks[1].words());
 }
 
 // More than a peer's machine takes before the peer reads, and not more than this machine keeps for it.

@@ -142,7 +142,7 @@ void MailPipes::check(const Where& where, std::size_t peer) {
 void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
   // It may have gone because of something that everyone is about to hear.
   if (sentinel_.await_verdict(grace)) sentinel_.conclude(where);
-  throw PeerFailed(where, FailedPeer{.rank = peer, .host = {}, .pid = {}, .signal = {}, .exit_code = {}});
+  throw_verdict(where, sentinel_.failure_of(peer));
 }
 
 /// Sleeps on whatever may come, room where there was none, and the sentinel.
