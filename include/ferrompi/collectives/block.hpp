@@ -4,6 +4,7 @@
 #include <ferrompi/detail/buffers.hpp>
 #include <ferrompi/detail/checks.hpp>
 #include <ferrompi/detail/engine.hpp>
+#include <ferrompi/detail/exchange.hpp>
 
 #include <vector>
 
@@ -163,7 +164,8 @@ struct Scatter : BlockOperation {
       checks.blocks(from.size(), to.size());
       checks.apart(from, to);
     }
-    return launch<Scatter>(form, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, group});
+    return share_out<element_t<S>>(form,
+                                   Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, group});
   }
 
   /// On the root the buffer of all blocks, which it keeps; on the others the place for theirs.
@@ -174,11 +176,39 @@ struct Scatter : BlockOperation {
     checks.root(root);
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
-      return launch<Scatter>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
+      return share_out<element_t<B>>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return launch<Scatter>(form, Args{elements.data(), MPI_IN_PLACE, count, type, root, group});
+    return share_out<element_t<B>>(form, Args{elements.data(), MPI_IN_PLACE, count, type, root, group});
+  }
+
+ private:
+  template <class T, class Form>
+  FERROMPI_INLINE static auto share_out(Form& form, const Args& args) {
+    if constexpr (fails_beyond_int && !is_blocking<Form>) {
+      // Count and size are the same on every rank, so every rank decides alike.
+      const auto ranks = static_cast<std::size_t>(args.group.size);
+      if (exceeds_int(args.count * sizeof(T) * ranks)) [[unlikely]]
+        return hand_out(form, args);
+    }
+    return launch<Scatter>(form, args);
+  }
+
+  /// As messages from the root to each of the others.
+  template <class Form>
+  [[gnu::cold, gnu::noinline]] static auto hand_out(Form& form, const Args& args) {
+    const bool in_place = args.recv == MPI_IN_PLACE;
+    const auto ranks = static_cast<std::size_t>(args.group.size);
+    const std::vector<std::size_t> counts(ranks, args.count);
+    std::vector<std::size_t> displs(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * args.count;
+    auto send = ExchangeSide::nothing();
+    auto recv = ExchangeSide::nothing();
+    if (args.group.rank == args.root) send = ExchangeSide::each(args.send, {integers_of(counts), integers_of(displs)});
+    if (!in_place) recv = ExchangeSide::one(args.recv, args.count, args.root);
+    send.skip_self = in_place;
+    return exchange(form, args.group, send, recv, args.type);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <ferrompi/detail/buffers.hpp>
 #include <ferrompi/detail/checks.hpp>
 #include <ferrompi/detail/engine.hpp>
+#include <ferrompi/detail/exchange.hpp>
 
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
@@ -38,7 +39,13 @@ struct Broadcast : CollectiveTraits {
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
-    return launch<Broadcast>(form, Args{elements.data(), elements.size(), datatype_of<element_t<B>>(), root, comm});
+    const auto type = datatype_of<element_t<B>>();
+    if constexpr (fails_beyond_int && !is_blocking<Form>) {
+      // The length is the same on every rank, so every rank decides alike.
+      if (exceeds_int(elements.size_bytes())) [[unlikely]]
+        return hand_out(form, group, elements, root, type);
+    }
+    return launch<Broadcast>(form, Args{elements.data(), elements.size(), type, root, comm});
   }
 
   /// Gives every rank the root's value.
@@ -47,6 +54,22 @@ struct Broadcast : CollectiveTraits {
     T copy = value;
     run(form, group, std::span<T, 1>(&copy, 1), root);
     return copy;
+  }
+
+ private:
+  /// As messages from the root to each of the others.
+  template <class Form, class T>
+  [[gnu::cold, gnu::noinline]] static auto hand_out(Form& form, const Group& group, std::span<T> elements, int root,
+                                                    MPI_Datatype type) {
+    auto send = ExchangeSide::nothing();
+    auto recv = ExchangeSide::nothing();
+    if (group.rank == root) {
+      send = ExchangeSide::all(elements.data(), elements.size());
+      send.skip_self = true;
+    } else {
+      recv = ExchangeSide::one(elements.data(), elements.size(), root);
+    }
+    return exchange(form, group, send, recv, type);
   }
 };
 

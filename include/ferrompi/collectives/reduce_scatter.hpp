@@ -100,7 +100,7 @@ struct ReduceScatter : CollectiveTraits {
   template <class T, class O>
   static constexpr bool needs_whole(std::size_t length) {
     constexpr bool native = is_reduce_op<O> && reduces_natively<T>;
-    return (!has_large_counts || !native) && exceeds_int(length);
+    return (!has_large_counts || fails_beyond_int || !native) && exceeds_int(length);
   }
 
   // Whether some rank's part lies less than its own length from the front.

@@ -251,7 +251,8 @@ struct Allgatherv : VectorOperation {
   FERROMPI_INLINE static auto gather_at(Form& form, const Group& group, void* single, std::size_t count,
                                         std::span<T> whole, const C& counts, const D& displs) {
     const auto type = datatype_of<T>();
-    if constexpr (needs_exchange<C, D>) {
+    constexpr bool creeps = creeps_through_large_gathers && (may_exceed_int<C> || may_exceed_int<D>);
+    if constexpr (needs_exchange<C, D> || creeps) {
       // Every rank knows all counts, so every rank decides alike.
       if (exceeds_int(sum_of(integers_of(counts)))) [[unlikely]] {
         return gather_large(form, group, single, count, whole, {integers_of(counts), integers_of(displs)}, type);

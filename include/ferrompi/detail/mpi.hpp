@@ -152,6 +152,22 @@ inline constexpr bool ignores_a_single_displacement = true;
 inline constexpr bool ignores_a_single_displacement = false;
 #endif
 
+// MPICH 4.0.2 cuts an allgatherv of more than 2^31 elements into so many pieces that it hardly gets on: some MB a
+// second.
+#if defined(MPICH_VERSION)
+inline constexpr bool creeps_through_large_gathers = true;
+#else
+inline constexpr bool creeps_through_large_gathers = false;
+#endif
+
+// MPICH 4.0.2 beyond 2^31: a nonblocking broadcast of so many bytes is delivered and then called failed, a nonblocking
+// scatter delivers nothing, and MPI_Reduce_scatter ends the process.
+#if defined(MPICH_VERSION)
+inline constexpr bool fails_beyond_int = true;
+#else
+inline constexpr bool fails_beyond_int = false;
+#endif
+
 // The blocking MPI_Allreduce of MPICH 4.0 goes the way that is meant for long messages, twice the steps, as soon as
 // there is an element for every rank; its schedules, of which persistent requests are made, take the short way up to 2
 // KiB.
