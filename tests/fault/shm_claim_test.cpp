@@ -35,23 +35,25 @@ struct Board {
 
 // The writer stops between claim and write; the reader's time is up. It must stay, because the writer may write any
 // moment: only when that has cleared its claim, or is dead, may the buffer go.
-void expect_reader_to_outstay(int then, const std::string& reader_says) {
+using Operation = void (*)(const ShmBackend& comm, std::vector<double>& data);
+void expect_reader_to_outstay(Operation operation, int then, const std::string& reader_says) {
   test::Shared<Board> board;
   static Board* shared = nullptr;
   shared = &*board;
-  auto ranks = start_ranks(shm_configs(2, [](auto& config) { config.timeout = 200ms; }),
+  auto ranks = start_ranks(shm_configs(2, [](auto& config) { config.timeout = 500ms; }),
                            [&](const ShmBackend& comm) -> std::string {
                              if (!comm.uses_single_copy()) return "no single copy here";
                              std::vector<double> data(1'000'000, comm.rank() == 0 ? 1.0 : 0.0);
                              if (comm.rank() == 0) {
                                cobre::comm::shm::after_taking_claim = [] {
-                                 shared->stopped = true;
-                                 raise(SIGSTOP);
+                                 if (!shared->stopped.exchange(true)) raise(SIGSTOP);
                                };
                              }
                              std::string outcome = "fine";
                              // It may take a while until the two are at it at the same time.
-                             while (outcome == "fine") outcome = outcome_of([&] { comm.broadcast(data, 0); });
+                             while (outcome == "fine" && (comm.rank() == 1 || !shared->stopped)) {
+                               outcome = outcome_of([&] { operation(comm, data); });
+                             }
                              if (comm.rank() == 1) shared->returned = true;
                              return outcome;
                            });
@@ -62,12 +64,29 @@ void expect_reader_to_outstay(int then, const std::string& reader_says) {
   EXPECT_EQ(ranks[1].words(), reader_says);
 }
 
+void broadcast_from_0(const ShmBackend& comm, std::vector<double>& data) {
+  comm.broadcast(data, 0);
+}
+
+void gather_at_1(const ShmBackend& comm, std::vector<double>& data) {
+  std::vector<double> all(comm.rank() == 1 ? 2 * data.size() : 0);
+  comm.gather(data, all, 1);
+}
+
 TEST(ShmClaim, HoldsTheReaderUntilAStoppedWriterGoesOn) {
-  expect_reader_to_outstay(SIGCONT, "TimedOut 0");
+  expect_reader_to_outstay(broadcast_from_0, SIGCONT, "TimedOut 0");
 }
 
 TEST(ShmClaim, HoldsTheReaderUntilAStoppedWriterIsDead) {
-  expect_reader_to_outstay(SIGKILL, "TimedOut 0");
+  expect_reader_to_outstay(broadcast_from_0, SIGKILL, "TimedOut 0");
+}
+
+TEST(ShmClaim, HoldsTheRootOfAGatherUntilAStoppedGiverGoesOn) {
+  expect_reader_to_outstay(gather_at_1, SIGCONT, "TimedOut 0");
+}
+
+TEST(ShmClaim, HoldsTheRootOfAGatherUntilAStoppedGiverIsDead) {
+  expect_reader_to_outstay(gather_at_1, SIGKILL, "TimedOut 0");
 }
 
 // Both copy a message. The sender stops over a piece that it has claimed; the receiver's time is up. Again it must
@@ -151,6 +170,20 @@ TEST(ShmClaim, OfASenderThatMayNotWriteIsReadByTheReceiver) {
         channel.recv(message);
         if (!std::ranges::all_of(message, [&](unsigned char byte) { return byte == round; })) return "wrong bytes";
       }
+    }
+    return "fine";
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST(ShmClaim, OfAGiverThatMayNotWriteIsReadByTheRootOfTheGather) {
+  auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
+    if (comm.rank() == 0) forbid_writing_to_others();
+    for (unsigned char round = 1; round <= 20; ++round) {
+      const std::vector<unsigned char> part(long_message / 4, round);
+      std::vector<unsigned char> all(comm.rank() == 1 ? 2 * part.size() : 0);
+      comm.gather(part, all, 1);
+      if (!std::ranges::all_of(all, [&](unsigned char byte) { return byte == round; })) return "wrong bytes";
     }
     return "fine";
   });

@@ -1,12 +1,12 @@
 /* The copy that two ranks of the shm backend share: the taker reads pieces from the front, the giver writes pieces from
    the back, one word counts the claims of both. The taker may give up its place while the giver still writes, and takes
-   the offer to another place alone. With GIVES_UP the giver may give up the offer at any moment, with DIES die.
+   the offer to another place alone; with LEAVES_EARLY also before all is claimed. With GIVES_UP the giver may give up the offer at any moment, with DIES die.
    Checked for every interleaving: no piece is copied twice into one place or left out of what was delivered, nothing is
    written into a place that its owner has left, nothing is delivered of what was withdrawn before, and nobody waits for
    ever. Each step on the word is one compare-and-swap or less, and everything else is ordered by it, so interleavings
    are all that there is to see.
    FAULT_NO_WAIT lets the taker leave while the giver writes, FAULT_SPLIT_CLAIM makes the giver load and store the word
-   instead of comparing and swapping it: both must be found. */
+   instead of comparing and swapping it, FAULT_NO_SHUT lets it claim on while the taker leaves: all must be found. */
 
 #define PIECES 3
 
@@ -75,6 +75,9 @@ again: skip;
      copied[3 * place - 3 + mine]++
   :: d_step { !withdrawn && front + back >= PIECES -> opened = false };
      break
+#ifdef LEAVES_EARLY
+  :: place == 1 -> goto leave
+#endif
   od;
   /* All is claimed. Either it is all there, or the time is up. */
   if
@@ -89,6 +92,10 @@ again: skip;
      };
      goto end_taker
   :: place == 1 ->
+leave: skip;
+#ifndef FAULT_NO_SHUT
+     opened = false;
+#endif
 #ifndef FAULT_NO_WAIT
      put >= back || !alive || withdrawn;
 #endif

@@ -12,6 +12,7 @@
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/pieces.hpp"
 #include "comm/backends/shm/stream.hpp"
 
 namespace cobre::comm::shm {
@@ -103,15 +104,8 @@ void Endpoint::fetch_together(const detail::AllgathervCall& call, const std::vec
       reach_.fetch(rank, all[rank].send_place(), begin, call.place_of(rank) + begin, bytes);
     }
   };
-  // One piece behind, so that nobody waits for a peer that is merely half a piece slower.
-  for (std::size_t index = 0; index < pieces; ++index) {
-    copy_own(index);
-    if (index > 0) fetch(index - 1);
-  }
-  fetch(pieces - 1);
-  channel_.publish_drained(pieces);
-  for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), pieces);
-  channel_.take_steps(pieces);
+  one_piece_behind(pieces, copy_own, fetch);
+  channel_.drain_together(pieces);
 }
 
 }  // namespace cobre::comm::shm

@@ -13,6 +13,7 @@
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/pieces.hpp"
 #include "comm/backends/shm/scratch.hpp"
 #include "comm/backends/shm/slices.hpp"
 
@@ -147,16 +148,8 @@ void Endpoint::reduce_in_place_of_origin(const detail::AllreduceCall& call, cons
       if (result != into) show(into, result, count * element, call.count * element >= kept_in_caches);
     }
   };
-  // One piece behind, so that nobody waits for a peer that is merely half a piece slower.
-  for (std::size_t index = 0; index < pieces; ++index) {
-    fold_piece(index);
-    if (index > 0) fetch_piece(index - 1);
-  }
-  fetch_piece(pieces - 1);
-  // The buffers belong to the others until all have fetched.
-  channel_.publish_drained(pieces);
-  for (std::size_t step = 1; step < size_; ++step) channel_.await_drained(channel_.peer(step), pieces);
-  channel_.take_steps(pieces);
+  one_piece_behind(pieces, fold_piece, fetch_piece);
+  channel_.drain_together(pieces);
 }
 
 // Block by block: everyone shows its values of block b + 1, folds its slice of block b, shows that, and takes the other

@@ -107,6 +107,24 @@ class Channel {
     ring_own_bell();
   }
 
+  /// After any other store that somebody may wait for.
+  void ring_own_bell() noexcept {
+    Bell& bell = mine_.bell;
+    if (settings_.asymmetric_fences) [[likely]] {
+      // Dekker with the fence on the other side: the sleeper counts itself, executes a heavy fence, and looks at the
+      // word once more. Either that fence found our store done, and the sleeper sees the word; or it came before our
+      // store, then it also came before this load, which sees the sleeper counted. The compiler must not swap the two.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
+    } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
+      // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
+      // store to the word; if the sleeper's is first, we see it.
+      return;
+    }
+    ring(bell);
+  }
+
   /// What that rank brought into this operation; throws CollectiveMismatch where it is in another one.
   [[nodiscard]] const Post& await_post(std::size_t rank) {
     const Post& post = block_.rank(rank).posts[sequence_ % post_depth];
@@ -128,6 +146,8 @@ class Channel {
 
   /// Everyone's; and so everyone is known to have left the operations before.
   void await_posts() {
+    if (settings_.policy.shares_cores()) [[unlikely]]
+      come_together();
     for (std::size_t step = 1; step < size_; ++step) (void)await_post(peer(step));
     saw_all_posts();
   }
@@ -165,6 +185,13 @@ class Channel {
     core::crash_point<"shm.awaiting_drained">();
     wait(block_.rank(rank).drained.value, steps_ + step, rank);
     core::crash_point<"shm.drained_seen">();
+  }
+
+  /// The end of an operation in which everyone reads the buffers of everyone: they are the others' until all have read.
+  void drain_together(Word steps) {
+    publish_drained(steps);
+    for (std::size_t step = 1; step < size_; ++step) await_drained(peer(step), steps);
+    take_steps(steps);
   }
 
   /// The rank `step` places after this one: everyone starts with another peer, so that no line is stormed.
@@ -258,24 +285,9 @@ class Channel {
   [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
   [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
 
-  void ring_own_bell() noexcept {
-    Bell& bell = mine_.bell;
-    if (settings_.asymmetric_fences) [[likely]] {
-      // Dekker with the fence on the other side: the sleeper counts itself, executes a heavy fence, and looks at the
-      // word once more. Either that fence found our store done, and the sleeper sees the word; or it came before our
-      // store, then it also came before this load, which sees the sleeper counted. The compiler must not swap the two.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
-        return;
-    } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
-      // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
-      // store to the word; if the sleeper's is first, we see it.
-      return;
-    }
-    ring(bell);
-  }
   static void ring(Bell& bell) noexcept;
 
+  void come_together() noexcept;
   void wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank);
   void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank);
 

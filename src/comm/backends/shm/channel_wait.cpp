@@ -1,6 +1,8 @@
 // The slow side of waiting: handing the core round, sleeping, and looking after the others while there is nothing to
 // do.
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -16,7 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto between_checks = 4ms;  // of the peers, while asleep: a death is seen within this time
+constexpr auto between_checks = 4ms;             // of the peers, while asleep: a death is seen within this time
+constexpr std::uint32_t turns_of_a_switch = 64;  // of `pause`: about as long as going to another process and back
 
 }  // namespace
 
@@ -38,6 +41,43 @@ void Channel::sleep_once(const std::atomic<Word>& word, Word value, std::size_t 
     core::sleep_on(bell.rings, rings, between_checks);
   }
   bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Where ranks outnumber CPUs it is not the way of a flag that takes time, but going from one process to another. Who is
+// missing and ran on this very CPU cannot come while this rank holds it, and gets it at once. Who ran elsewhere comes
+// without that: to let others of this CPU go first, who miss the same one, would be a switch in vain. So a barrier
+// takes each CPU one switch less than it has ranks, the fewest that there can be.
+//   Where a rank ran is a hint: it may have been moved, or another program may need this CPU. Therefore nobody holds on
+// to a CPU for longer than a switch takes, and nobody stays here for longer than it may yield.
+void Channel::come_together() noexcept {
+  if (core::has_other_work()) return;
+  const auto begin = Clock::now();
+  for (;;) {
+    const Word here = static_cast<Word>(sched_getcpu()) + 1;
+    // Relaxed, here and below: nothing follows from it but whose turn it is.
+    if (mine_.cpu.value.load(std::memory_order_relaxed) != here) mine_.cpu.value.store(here, std::memory_order_relaxed);
+    const Post* missing = nullptr;
+    bool needs_this_cpu = false;
+    for (std::size_t step = 1; step < size_ && !needs_this_cpu; ++step) {
+      const Post& post = post_of(peer(step));
+      if (post.sequence.load(std::memory_order_acquire) >= sequence_) continue;
+      missing = &post;
+      needs_this_cpu = block_.rank(peer(step)).cpu.value.load(std::memory_order_relaxed) == here;
+    }
+    if (missing == nullptr) return;
+    if (!needs_this_cpu) {
+      const auto came = [&] { return missing->sequence.load(std::memory_order_acquire) >= sequence_; };
+      std::uint32_t turns = turns_of_a_switch;
+      while (turns > 0 && !came()) {
+        core::pause();
+        --turns;
+      }
+      if (turns > 0) continue;
+    }
+    (void)sched_yield();
+    // Asked every time: where another program wants this CPU, it takes milliseconds to come back.
+    if (Clock::now() - begin >= settings_.policy.yielding) return;
+  }
 }
 
 void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank) {

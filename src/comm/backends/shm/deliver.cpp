@@ -3,7 +3,7 @@
 //   bytes that a rank shows   way        steps
 //   up to inline_parts        inline     1: they travel in the post
 //   below exposed_bytes       shown      1: packed, in its ring; in an alltoall below exchanged_bytes
-//   above                     exposed    the others fetch from its buffer, where all can be reached
+//   above                     exposed    both ends copy from buffer to buffer, where all can be reached
 //                             chunked    packed, chunk by chunk through its ring, where not
 //
 // Each rank chooses its way and says so in its post. Where all parts are equally long and short, everyone knows that
@@ -17,6 +17,7 @@
 
 #include "comm/backends/shm/delivery.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/pieces.hpp"
 #include "comm/backends/shm/stream.hpp"
 
 namespace cobre::comm::shm {
@@ -68,8 +69,9 @@ class Endpoint::Deliverer {
       return take_short();
     }
     const Reading reading(channel_, endpoint_.peers_);
+    PartCopies copies(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
+    copies_ = &copies;
     show();
-    take_own();
     channel_.await_posts();
     std::size_t chunks = 0;
     bool exposed = false;
@@ -78,17 +80,27 @@ class Endpoint::Deliverer {
       if (notice.way() == Way::Chunked) chunks = std::max(chunks, (notice.bytes() + chunk_ - 1) / chunk_);
       exposed = exposed || notice.way() == Way::Exposed;
     }
+    if (exposed) {
+      for_each_sender([&](std::size_t from) { open(from); });
+      channel_.publish_filled(1);
+      core::crash_point<"shm.parts_open">();
+    }
+    take_own();
     for_each_sender([&](std::size_t from) { take(from); });
     if (exposed) {
-      // The buffers belong to the others until all have fetched.
       channel_.publish_drained(1);
-      if (way_ == Way::Exposed) await_receivers(1);
+      if (way_ == Way::Exposed) {
+        for_each_receiver([&](std::size_t to) {
+          channel_.await_filled(to, 1);
+          core::crash_point<"shm.about_to_help">();
+          copies.help(to);
+        });
+        // The buffers belong to the others until all have fetched.
+        await_receivers(1);
+      }
     }
-    for (std::size_t index = 0; index < chunks; ++index) {
-      show_chunk(index);
-      if (index > 0) take_chunk(index - 1);
-    }
-    if (chunks > 0) take_chunk(chunks - 1);
+    one_piece_behind(
+        chunks, [&](std::size_t index) { show_chunk(index); }, [&](std::size_t index) { take_chunk(index); });
     channel_.take_steps(std::max<std::size_t>(chunks, exposed ? 1 : 0));
   }
 
@@ -105,6 +117,12 @@ class Endpoint::Deliverer {
         delivery_.has_root() ? endpoint_.agreement_.exposed_bytes : endpoint_.exchanged_bytes();
     return shown <= inline_parts || (shown < too_long && shown <= endpoint_.ring_.bytes() / 4);
   }
+  // The kernel takes its time for each page. That is worth it where one end would have nothing to do otherwise; where
+  // all send and receive, and have a core each, rings are faster as long as caches are near. All ranks choose alike.
+  [[nodiscard]] bool exposes() const noexcept {
+    return endpoint_.single_copy_ && (delivery_.has_root() || endpoint_.reduces_from_origin() ||
+                                      endpoint_.stream_symmetric_ || size_ > endpoint_.agreement_.cpus);
+  }
   template <class Visit>
   void for_each_sender(Visit&& visit) {
     for (std::size_t step = 1; step < size_; ++step) {
@@ -112,11 +130,15 @@ class Endpoint::Deliverer {
       if (delivery_.links(from, rank_)) visit(from);
     }
   }
-  void await_receivers(Word step) {
+  template <class Visit>
+  void for_each_receiver(Visit&& visit) {
     for (std::size_t ahead = 1; ahead < size_; ++ahead) {
       const std::size_t to = channel_.peer(ahead);
-      if (delivery_.links(rank_, to)) channel_.await_drained(to, step);
+      if (delivery_.links(rank_, to)) visit(to);
     }
+  }
+  void await_receivers(Word step) {
+    for_each_receiver([&](std::size_t to) { channel_.await_drained(to, step); });
   }
 
   [[nodiscard]] bool has_receivers() const noexcept {
@@ -161,13 +183,17 @@ class Endpoint::Deliverer {
       write_table(room, true);
       pack(room + table_bytes_, 0, total_);
       notice.place = endpoint_.offset_of(room);
-    } else if (endpoint_.single_copy_) {
+    } else if (exposes()) {
       way_ = Way::Exposed;
       std::byte* const room = endpoint_.room_to_show(sizeof(Word) + table_bytes_);
       const auto address = reinterpret_cast<Word>(delivery_.send());
       std::memcpy(room, &address, sizeof address);
       write_table(room + sizeof address, false);
       notice.place = endpoint_.offset_of(room);
+      for_each_receiver([&](std::size_t to) {
+        const Part part = delivery_.outgoing(to);
+        copies_->offer(to, {sent(part.displ), bytes(part.count)});
+      });
     } else {
       way_ = Way::Chunked;
       (void)channel_.open_post();
@@ -216,6 +242,14 @@ class Endpoint::Deliverer {
     return entry;
   }
 
+  /// Where `from` exposes a long part, both copy it.
+  void open(std::size_t from) {
+    const Notice notice = endpoint_.payload_of<Notice>(from);
+    if (notice.way() != Way::Exposed) return;
+    const std::size_t count = entry_of(from, notice).count;
+    copies_->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
+  }
+
   void take(std::size_t from) {
     const Notice notice = endpoint_.payload_of<Notice>(from);
     const Entry entry = entry_of(from, notice);
@@ -229,6 +263,7 @@ class Endpoint::Deliverer {
         return;
       }
       case Way::Exposed: {
+        if (copies_->is_open(from)) return copies_->take(from, into);
         Word address = 0;
         std::memcpy(&address, endpoint_.shown_by(from, notice.place, sizeof address), sizeof address);
         return endpoint_.reach_.fetch(from, Place{address, 0, 0}, bytes(entry.displ), into, bytes(entry.count));
@@ -271,7 +306,8 @@ class Endpoint::Deliverer {
   std::size_t size_;
   std::size_t table_bytes_;
   std::size_t chunk_;
-  std::size_t total_ = 0;  // bytes for others
+  std::size_t total_ = 0;         // bytes for others
+  PartCopies* copies_ = nullptr;  // of a long operation
   Way way_ = Way::Inline;
 };
 

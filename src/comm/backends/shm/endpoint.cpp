@@ -57,6 +57,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
       small_ring_(buffer_of(rank_), small_ring_bytes),
       ring_(ring_of(rank_), agreement_.buffer_bytes - small_ring_bytes),
       reach_(channel_, peers_, regions_),
+      copies_({segment_.data() + agreement_.mail_offset, size_, agreement_.pipe_bytes}, rank_, size_),
       sources_(size_),
       exposures_(size_),
       scratch_(std::make_unique<Scratch>(size_ - 1, agreement_.piece_bytes)) {

@@ -15,6 +15,7 @@
 
 #include "comm/backends/shm/channel.hpp"
 #include "comm/backends/shm/mail.hpp"
+#include "comm/backends/shm/part_copies.hpp"
 #include "comm/backends/shm/reach.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/ring.hpp"
@@ -212,6 +213,7 @@ class Endpoint {
   Ring small_ring_;
   Ring ring_;
   Reach reach_;
+  CopyEnds copies_;
   bool single_copy_ = false;
   bool stream_rooted_ = false;  // what others read next goes past the caches
   bool stream_symmetric_ = false;

@@ -5,6 +5,7 @@
 
 #include "comm/backends/shm/gather_rings.hpp"
 #include "comm/backends/shm/perform.hpp"
+#include "comm/backends/shm/pieces.hpp"
 #include "comm/backends/shm/scratch.hpp"
 
 namespace cobre::comm::shm {
@@ -148,11 +149,7 @@ class Endpoint::Folder {
       }
       channel_.publish_drained(index + 1);
     };
-    for (std::size_t index = 0; index < chunks; ++index) {
-      show(index);
-      if (index > 0) take(index - 1);
-    }
-    take(chunks - 1);
+    one_piece_behind(chunks, show, take);
     channel_.take_steps(chunks);
   }
 

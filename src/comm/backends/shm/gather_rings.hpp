@@ -9,6 +9,7 @@
 #include <new>
 
 #include "comm/backends/shm/endpoint.hpp"
+#include "comm/backends/shm/pieces.hpp"
 
 namespace cobre::comm::shm {
 
@@ -44,11 +45,7 @@ void Endpoint::gather_through_rings(std::byte* own, const void* send, BytesOf by
     }
     channel_.publish_drained(index + 1);
   };
-  for (std::size_t index = 0; index < chunks; ++index) {
-    show_chunk(index);
-    if (index > 0) take_chunk(index - 1);
-  }
-  if (chunks > 0) take_chunk(chunks - 1);
+  one_piece_behind(chunks, show_chunk, take_chunk);
   channel_.take_steps(chunks);
 }
 

@@ -70,6 +70,7 @@ struct RankBlock {
   Counter drained;    // … and what this rank wanted to read has been read
   Counter claim;      // see claim.hpp; written by this rank and by the one that holds it
   Counter reading;    // odd while this rank reads memory that belongs to others
+  Counter cpu;        // 1 + where this rank last waited for all, if ranks share cores; a hint, for it may have moved
   Bell bell;
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
   std::atomic<std::uint32_t> blamed;  // 1 + the rank because of which this one left, where a message told it; 0: none

@@ -18,9 +18,11 @@ struct MailPipe {
   alignas(line_bytes) std::atomic<Word> written;
   std::atomic<std::uint32_t> broken_off;  // what was begun will never be whole
   Offered offered;                        // follows what is written
+  Offered part_offered;                   // of an operation of all, see part_copies.hpp
   // Written by the receiver.
   alignas(line_bytes) std::atomic<Word> read;
   Granted granted;  // and by the sender
+  Granted part_granted;
 
   [[nodiscard]] std::byte* ring() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };

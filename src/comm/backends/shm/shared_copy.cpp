@@ -147,6 +147,10 @@ std::size_t Taker::take(Reach& reach, std::size_t giver, std::byte* into) noexce
   return bytes_;
 }
 
+Word Taker::awaited() const noexcept {
+  return back_of(granted_.state.load(std::memory_order_relaxed));
+}
+
 // Whether it came to the end; what the giver has claimed may still be missing.
 bool Taker::read_pieces(Reach& reach, std::size_t giver, std::byte* into) noexcept {
   const Pieces pieces(bytes_);
@@ -174,6 +178,9 @@ bool Taker::giver_is_done(Word state) const noexcept {
 
 void Taker::let_go(const Peers& peers, std::size_t giver) noexcept {
   if (!under_way_) return;
+  // First nobody claims any more: else the giver might, between its last word and the closing. Acquire and release as
+  // in read_pieces(), which has done this already where it came to its end.
+  granted_.state.fetch_and(~(open_to_both | reading), std::memory_order_acq_rel);
   // No deadline applies here, because leaving would hand the memory to somebody else under the giver's pen.
   while (!giver_is_done(granted_.state.load(std::memory_order_acquire)) && peers.alive(giver)) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));

@@ -79,6 +79,9 @@ class Taker {
   /// Returns when nobody writes into the place any more. The offer stays, for another place.
   void let_go(const Peers& peers, std::size_t giver) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return under_way_; }
+  /// Of what is under way: this many pieces the giver has claimed, and has written when put() says so.
+  [[nodiscard]] const std::atomic<Word>& put() const noexcept { return offered_.put; }
+  [[nodiscard]] Word awaited() const noexcept;
   /// 0, or why the kernel did not let the offer be read.
   [[nodiscard]] int refusal() const noexcept { return refusal_; }
 
