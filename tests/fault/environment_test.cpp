@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <fstream>
 
+#include "comm/core/sanitizers.hpp"
 #include "fault/on_backends.hpp"
 #include "support/cpu_group.hpp"
 #include "support/memory_group.hpp"
@@ -109,7 +110,8 @@ TEST_P(Environment, Of64DescriptorsIsEnoughForFiveRanks) {
   EXPECT_EQ(say_all(5, [] { limit_descriptors(64); }), "right x 5; ");
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // the sanitizers look at memory through pipes, for which there are no descriptors
+// The sanitizers look at memory through pipes, for which there are no descriptors.
+#ifndef COBRE_ADDRESS_SANITIZER
 // Every rank fails with words of this library, none hangs and none crashes.
 TEST_P(Environment, OfTooFewDescriptorsIsAnErrorOnEveryRank) {
   const auto makers = GetParam().ranks(3, {.connect_timeout = 1s});
@@ -176,7 +178,7 @@ TEST_P(Environment, OfAnOrdinaryUserIsAsGood) {
 
 // As in many containers: system calls that fail as if the kernel did not know them, or did not allow them.
 void forbid_system_calls(int error) {
-  const auto answer = static_cast<unsigned>(SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA));
+  const auto answer = SECCOMP_RET_ERRNO | (static_cast<unsigned>(error) & SECCOMP_RET_DATA);
   std::array<sock_filter, 8> filter{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 5, 0),

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "comm/core/sanitizers.hpp"
+
 namespace stress {
 namespace {
 
@@ -28,7 +30,7 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef COBRE_ADDRESS_SANITIZER
 constexpr std::size_t allowed_growth = std::size_t{512} << 20;  // what is freed is kept for a while, to find its users
 #else
 constexpr std::size_t allowed_growth = std::size_t{8} << 20;

@@ -3,32 +3,19 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define COBRE_TELL_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define COBRE_TELL_ADDRESS_SANITIZER
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define COBRE_TELL_THREAD_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COBRE_TELL_THREAD_SANITIZER
-#endif
-#endif
+#include "comm/core/sanitizers.hpp"
 
-#ifdef COBRE_TELL_ADDRESS_SANITIZER
+#ifdef COBRE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef COBRE_TELL_THREAD_SANITIZER
+#ifdef COBRE_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace cobre::comm::core {
 
-#if defined(COBRE_TELL_ADDRESS_SANITIZER)
+#if defined(COBRE_ADDRESS_SANITIZER)
 
 /// Of one second stack. `before_enter … after_leave` are called on the side that switches away and on the one that is
 /// switched to, in that order.
@@ -53,7 +40,7 @@ class StackNotes {
   std::size_t resumer_bytes_ = 0;
 };
 
-#elif defined(COBRE_TELL_THREAD_SANITIZER)
+#elif defined(COBRE_THREAD_SANITIZER)
 
 class StackNotes {
  public:

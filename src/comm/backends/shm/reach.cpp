@@ -108,6 +108,9 @@ const std::byte* Reach::view(std::size_t peer, Place place, std::size_t offset, 
 
 void Reach::fetch(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes) {
   if (const int refusal = load(peer, place, offset, into, bytes)) channel_.throw_unreachable(peer, refusal);
+  // Its owner may have left by exception meanwhile, and what was read is garbage. It wrote a verdict before it gave the
+  // buffer up, and a system call has ended since the bytes were read: who has garbage sees the verdict.
+  channel_.check_verdict();
 }
 
 int Reach::load(std::size_t peer, Place place, std::size_t offset, void* into, std::size_t bytes) noexcept {

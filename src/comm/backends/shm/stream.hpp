@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)  // the sanitizer does not see these stores
+#include "comm/core/sanitizers.hpp"
+
+#if defined(__SSE2__) && !defined(COBRE_THREAD_SANITIZER)  // the sanitizer does not see these stores
 #include <emmintrin.h>
 #define COBRE_COMM_STREAMING_STORES 1
 #endif
