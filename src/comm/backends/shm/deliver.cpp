@@ -3,7 +3,8 @@
 //   bytes that a rank shows   way        steps
 //   up to inline_parts        inline     1: they travel in the post
 //   below exposed_bytes       shown      1: packed, in its ring; in an alltoall below exchanged_bytes
-//   above                     exposed    both ends copy from buffer to buffer, where all can be reached
+//   above                     exposed    from buffer to buffer, where all can be reached; both ends of a rooted one
+//   copy
 //                             chunked    packed, chunk by chunk through its ring, where not
 //
 // Each rank chooses its way and says so in its post. Where all parts are equally long and short, everyone knows that
@@ -190,10 +191,7 @@ class Endpoint::Deliverer {
       std::memcpy(room, &address, sizeof address);
       write_table(room + sizeof address, false);
       notice.place = endpoint_.offset_of(room);
-      for_each_receiver([&](std::size_t to) {
-        const Part part = delivery_.outgoing(to);
-        copies_->offer(to, {sent(part.displ), bytes(part.count)});
-      });
+      if (delivery_.has_root()) offer();
     } else {
       way_ = Way::Chunked;
       (void)channel_.open_post();
@@ -242,10 +240,16 @@ class Endpoint::Deliverer {
     return entry;
   }
 
-  /// Where `from` exposes a long part, both copy it.
+  /// Long parts are copied by both ends, unless these are both busy: in an alltoall sharing would only be in the way.
+  void offer() {
+    for_each_receiver([&](std::size_t to) {
+      const Part part = delivery_.outgoing(to);
+      copies_->offer(to, {sent(part.displ), bytes(part.count)});
+    });
+  }
   void open(std::size_t from) {
     const Notice notice = endpoint_.payload_of<Notice>(from);
-    if (notice.way() != Way::Exposed) return;
+    if (notice.way() != Way::Exposed || !delivery_.has_root()) return;
     const std::size_t count = entry_of(from, notice).count;
     copies_->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
   }

@@ -1,4 +1,4 @@
-// The long parts of a gather, scatter or alltoall: each is copied by the rank that has it and the one that wants it,
+// The long parts of a gather or scatter: each is copied by the rank that has it and the one that wants it,
 // together. Who is done with its own parts helps those who are not.
 //
 //   giver      offer, then its post ─────────────────────▶ help, once the taker says that its places are open
