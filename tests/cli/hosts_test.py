@@ -172,12 +172,15 @@ class FailingHosts(CommandTest):
             return int(stat.read().rsplit(")", 1)[1].split()[1])
 
     def test_ranks_on_other_hosts_that_will_not_end_are_killed_within_two_seconds(self):
-        job, seconds = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\n'
-                                         "trap '' TERM; while :; do sleep 0.1; done")
-        self.assertEqual(job.returncode, 7, job.stderr)
-        self.assertGreater(seconds, 1.0)  # they had their second
-        self.assertLess(seconds, 2.6)
-        self.expect_one_word(job.stderr, r"^cobre-comm: rank 3 of 4 \(pid \d+ on \S+\) ended with code 7; ending the others$")
+        def refuse():
+            job, seconds = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\n'
+                                             "trap '' TERM; while :; do sleep 0.1; done")
+            self.assertEqual(job.returncode, 7, job.stderr)
+            self.expect_one_word(job.stderr,
+                                 r"^cobre-comm: rank 3 of 4 \(pid \d+ on \S+\) ended with code 7; ending the others$")
+            return seconds
+
+        self.expect_within(2.6, refuse, least=1.0)  # they had their second
 
     def test_ranks_that_end_badly_when_they_are_asked_to_are_not_the_first_that_failed(self):
         # The host with the failure is the last one to end: its other rank does not listen.
@@ -193,17 +196,21 @@ class FailingHosts(CommandTest):
         self.expect_one_word(job.stderr, "rank 3 of 4 .* ended with code 7; the others go on")
 
     def test_an_agent_that_does_not_listen_is_not_waited_for(self):
-        job = self.started("stuck", 1)
-        stopped = self.agent_of(job, 2)
-        everyone = descendants_of(job.pid)
-        os.kill(stopped, signal.SIGSTOP)
-        begin = time.monotonic()
-        os.kill(self.ranks_of(job)[1], signal.SIGKILL)
-        _, err = self.ended(job)
-        self.assertLess(time.monotonic() - begin, 2.6)
-        self.assertEqual(job.returncode, 128 + 9, err)
-        self.expect_one_word(err, r"rank 1 of 4 .* was killed by signal 9 \(SIGKILL\)")
-        self.expect_gone(everyone)
+        def fail_beside_it():
+            job = self.started("stuck", 1)
+            stopped = self.agent_of(job, 2)
+            everyone = descendants_of(job.pid)
+            os.kill(stopped, signal.SIGSTOP)
+            begin = time.monotonic()
+            os.kill(self.ranks_of(job)[1], signal.SIGKILL)
+            _, err = self.ended(job)
+            seconds = time.monotonic() - begin
+            self.assertEqual(job.returncode, 128 + 9, err)
+            self.expect_one_word(err, r"rank 1 of 4 .* was killed by signal 9 \(SIGKILL\)")
+            self.expect_gone(everyone)
+            return seconds
+
+        self.expect_within(2.6, fail_beside_it)
 
     def test_a_host_that_does_not_answer_any_more_is_named(self):
         job = self.started("stuck", 1)

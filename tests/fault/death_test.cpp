@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <random>
 
 #include "fault/on_backends.hpp"
@@ -33,9 +35,10 @@ struct Board {
 
 class Death : public fault::OnBackends {
  protected:
-  // The victim comes so far and no further; the others wait for it in a barrier, first awake and then asleep.
-  static void expect_everyone_names_the_victim(std::size_t size, std::size_t victim, const std::function<void()>& die,
-                                               std::chrono::milliseconds before, const std::string& expected) {
+  // The victim comes so far and no further; the others wait for it in a barrier, first awake and then asleep. How long
+  // it took the slowest of them to learn of it.
+  static double expect_everyone_names_the_victim(std::size_t size, std::size_t victim, const std::function<void()>& die,
+                                                 std::chrono::milliseconds before, const std::string& expected) {
     test::Shared<Board> board;
     auto ranks = start(size, [&](const CommBackend& comm) -> std::string {
       comm.barrier();
@@ -54,7 +57,18 @@ class Death : public fault::OnBackends {
       if (rank == victim) continue;
       EXPECT_EQ(ranks[rank].words(), expected + "; InvalidCommunicator") << "rank " << rank;
     }
-    EXPECT_LT(std::chrono::duration<double>(Clock::duration(board->slowest)).count(), 0.1);
+    return std::chrono::duration<double>(Clock::duration(board->slowest)).count();
+  }
+
+  // Names are right each time; a machine that has other things to do may be late, but not three times in a row.
+  static void expect_everyone_names_the_victim_soon(std::size_t size, std::size_t victim,
+                                                    const std::function<void()>& die, std::chrono::milliseconds before,
+                                                    const std::string& expected) {
+    double quickest = std::numeric_limits<double>::max();
+    for (int attempt = 0; attempt < 3 && quickest >= 0.1; ++attempt) {
+      quickest = std::min(quickest, expect_everyone_names_the_victim(size, victim, die, before, expected));
+    }
+    EXPECT_LT(quickest, 0.1);
   }
 };
 
@@ -63,19 +77,19 @@ INSTANTIATE_TEST_SUITE_P(On, Death, testing::ValuesIn(fault::backends()), fault:
 TEST_P(Death, BySignalIsNamedByEveryoneWhoWaits) {
   for (const std::size_t size : {2U, 3U, 5U, 8U}) {
     for (const std::size_t victim : {std::size_t{0}, std::size_t{1}, size - 1}) {
-      expect_everyone_names_the_victim(
+      expect_everyone_names_the_victim_soon(
           size, victim, [] { raise(SIGKILL); }, 5ms, killed(victim));
     }
   }
 }
 
 TEST_P(Death, IsNamedAlsoByThoseWhoSleep) {
-  expect_everyone_names_the_victim(
+  expect_everyone_names_the_victim_soon(
       4, 0, [] { raise(SIGKILL); }, 60ms, killed(0));
 }
 
 TEST_P(Death, ByExitIsNamed) {
-  expect_everyone_names_the_victim(
+  expect_everyone_names_the_victim_soon(
       4, 2, [] { _exit(3); }, 20ms, exited(2, 3));
 }
 
@@ -187,8 +201,10 @@ TEST_P(Death, ByExceptionLooksLikeLeaving) {
 }
 
 TEST_P(Death, OfABroadcastReaderIsNoticedByARootThatOnlySends) {
-  auto ranks = start(3, [](const CommBackend& comm) -> std::string {
+  test::Shared<test::Meeting> met;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
     comm.barrier();
+    met->wait_for(3);
     if (comm.rank() == 2) raise(SIGKILL);
     return outcome_of([&] {
       for (int i = 0; i < 1000; ++i) (void)comm.broadcast(i, 0);
@@ -250,8 +266,8 @@ TEST_P(Death, DuringStartUpIsNamedByThoseThatHaveCome) {
     std::vector<test::Process> ranks;
     for (std::size_t rank = 0; rank < 3; ++rank) {
       ranks.emplace_back([&makers, rank] { return outcome_of([&] { (void)makers[rank](); }); });
+      ranks.back().await_rest();
     }
-    std::this_thread::sleep_for(200ms);
     ranks[victim].signal(SIGKILL);
     for (std::size_t rank = 0; rank < 3; ++rank) {
       if (rank == victim) continue;
@@ -269,8 +285,10 @@ TEST_P(Death, BreaksThePartsOfTheDeadAndNoOthers) {
 }
 
 TEST_P(Death, DuringASplitIsNamedByEveryOtherRank) {
+  test::Shared<test::Meeting> met;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
     comm.barrier();
+    met->wait_for(3);
     if (comm.rank() == 2) raise(SIGKILL);
     return outcome_of([&] { (void)comm.split(0); });
   });
@@ -291,13 +309,18 @@ TEST_P(Death, ByAbortOfAPartEndsTheRanksOutsideOfItToo) {
 }
 
 TEST_P(Death, IsThrownByTheWaitOfARequestAndOfAPlan) {
+  test::Shared<Board> board;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
     std::vector<double> data(1000, 1.0);
     std::vector<double> sums(1000);
     auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
     for (int lane = 0; lane < 4; ++lane) comm.ibarrier().wait();  // each is made when it is first needed, by all
-    if (comm.rank() == 2) raise(SIGKILL);
+    if (comm.rank() == 2) {
+      eventually([&] { return board->ready == 2; });
+      raise(SIGKILL);
+    }
     auto request = comm.iallreduce_inplace(data, ReduceOp::Sum);
+    ++board->ready;
     const std::string first = outcome_of([&] { request.wait(); });
     plan.start();
     const std::string second = outcome_of([&] { plan.wait(); });
@@ -360,8 +383,10 @@ TEST_P(Fork, DoesNotKeepADeadRankAliveForItsPeers) {
     std::atomic<pid_t> pid{0};
   };
   test::Shared<Orphan> orphan;
+  test::Shared<test::Meeting> met;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
     comm.barrier();
+    met->wait_for(3);
     if (comm.rank() == 1) {
       const pid_t child = fork();
       if (child == 0) {

@@ -6,8 +6,6 @@
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -22,6 +20,7 @@
 #include "fault/on_backends.hpp"
 #include "support/cpu_group.hpp"
 #include "support/memory_group.hpp"
+#include "support/mounts.hpp"
 
 namespace {
 
@@ -29,11 +28,9 @@ using cobre::comm::CommBackend;
 using cobre::comm::ReduceOp;
 using test::eventually;
 using test::outcome_of;
+using test::require;
+using test::with_own_mounts;
 using namespace std::chrono_literals;
-
-void require(bool worked, const char* what) {
-  if (!worked) throw std::runtime_error(std::string("the test cannot make its surroundings: ") + what);
-}
 
 // A little of everything.
 std::string work(const CommBackend& comm) {
@@ -66,11 +63,6 @@ class Environment : public fault::OnBackends {
       return all;
     });
     return outside.words(50s);
-  }
-
-  static void with_own_mounts() {
-    require(unshare(CLONE_NEWNS) == 0, "unshare");
-    require(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
   }
 };
 
@@ -207,19 +199,22 @@ TEST_P(Environment, BehindAFilterOfSystemCallsMakesNoDifference) {
 }
 
 TEST_P(Environment, OfADebuggerThatStopsARankIsWaitedFor) {
-  auto ranks = start(3, [](const CommBackend& comm) -> std::string {
-    for (int i = 0; i < 20'000; ++i) (void)comm.allreduce(1, ReduceOp::Sum);
+  test::Shared<std::atomic<bool>> over;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    while (!comm.allreduce(over->load(), ReduceOp::LogicalOr)) {
+    }
     return work(comm);
   });
   for (int round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(10ms);
-    if (ptrace(PTRACE_SEIZE, ranks[1].pid(), nullptr, nullptr) != 0) continue;  // it is through already
+    EXPECT_EQ(ptrace(PTRACE_SEIZE, ranks[1].pid(), nullptr, nullptr), 0);
     EXPECT_EQ(ptrace(PTRACE_INTERRUPT, ranks[1].pid(), nullptr, nullptr), 0);
     int status = 0;
     EXPECT_EQ(waitpid(ranks[1].pid(), &status, 0), ranks[1].pid());
     std::this_thread::sleep_for(100ms);
     EXPECT_EQ(ptrace(PTRACE_DETACH, ranks[1].pid(), nullptr, nullptr), 0);
   }
+  *over = true;
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
 }
 

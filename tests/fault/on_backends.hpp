@@ -71,16 +71,10 @@ class OnBackends : public testing::TestWithParam<Backend> {
  protected:
   using Body = std::function<std::string(const CommBackend&)>;
 
-  /// Each rank a process: makes its communicator, runs `body`, says what that returns.
   static std::vector<test::Process> start(std::size_t size, const Body& body, const Patience& patience = {}) {
-    std::vector<test::Process> ranks;
-    for (const auto& make : GetParam().ranks(size, patience)) {
-      ranks.emplace_back([&] {
-        const CommBackend comm = make();
-        return body(comm);
-      });
-    }
-    return ranks;
+    const Makers makers = GetParam().ranks(size, patience);
+    return test::start_group(
+        size, [&](std::size_t rank) { return makers[rank](); }, body);
   }
 
   /// What the others say of a rank that was killed, or has exited.

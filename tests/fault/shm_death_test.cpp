@@ -35,8 +35,10 @@ TEST(ShmDeath, ForWantOfMemoryIsNamedAsTheKernelsKill) {
     }
     raise(SIGKILL);
   };
+  test::Shared<test::Meeting> met;
   auto ranks = start_ranks(shm_configs(3), [&](const ShmBackend& comm) -> std::string {
     comm.barrier();
+    met->wait_for(3);
     if (comm.rank() == 1) eat();
     return outcome_of([&] { comm.barrier(); });
   });

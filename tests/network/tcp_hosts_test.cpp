@@ -24,20 +24,16 @@ using namespace std::chrono_literals;
 std::vector<test::Process> start_on(const Network& network, const std::vector<std::size_t>& host_of,
                                     const std::function<std::string(const TcpBackend&)>& body,
                                     const std::function<void(TcpConfig&)>& change = {}) {
-  std::vector<test::Process> ranks;
-  auto configs = test::tcp_configs(host_of.size(), [&](TcpConfig& config) {
+  const auto configs = test::tcp_configs(host_of.size(), [&](TcpConfig& config) {
     config.coordinator = Network::address(host_of[0]);
     config.shared_memory = true;
     if (change) change(config);
   });
-  for (std::size_t rank = 0; rank < host_of.size(); ++rank) {
-    ranks.emplace_back([&, rank]() -> std::string {
-      network.enter(host_of[rank]);
-      const auto comm = TcpBackend::connect(configs[rank]);
-      return body(comm);
-    });
-  }
-  return ranks;
+  const auto connect = [&](std::size_t rank) {
+    network.enter(host_of[rank]);
+    return TcpBackend::connect(configs[rank]);
+  };
+  return test::start_group(configs.size(), connect, body);
 }
 
 TEST(TcpHosts, ShareMemoryAmongTheirOwnRanksOnly) {
@@ -89,8 +85,10 @@ TEST(TcpHosts, NameADeadRankByItsNumberInTheJob) {
 // A fence concerns the ranks of one host alone; what goes wrong there has the names and the patience of the job.
 TEST(TcpHosts, NameTheDeadInAFenceByTheirNumberInTheJob) {
   const Network network(2);
-  auto ranks = start_on(network, {0, 0, 1, 1}, [](const TcpBackend& comm) -> std::string {
+  test::Shared<test::Meeting> made;
+  auto ranks = start_on(network, {0, 0, 1, 1}, [&](const TcpBackend& comm) -> std::string {
     auto region = comm.create_shared_region<int>(4);
+    made->wait_for(4);
     if (comm.rank() == 3) raise(SIGKILL);
     return comm.rank() == 2 ? outcome_of([&] { region.fence(); }) : "elsewhere";
   });

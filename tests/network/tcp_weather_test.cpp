@@ -33,15 +33,11 @@ std::vector<test::Process> start_over(const Network& network, std::size_t size, 
     config.shared_memory = true;
     if (change) change(config);
   });
-  std::vector<test::Process> ranks;
-  for (const auto& config : configs) {
-    ranks.emplace_back([&]() -> std::string {
-      network.enter(config.rank < (size + 1) / 2 ? 0 : 1);
-      const auto comm = TcpBackend::connect(config);
-      return body(comm);
-    });
-  }
-  return ranks;
+  const auto connect = [&](std::size_t rank) {
+    network.enter(rank < (size + 1) / 2 ? 0 : 1);
+    return TcpBackend::connect(configs[rank]);
+  };
+  return test::start_group(size, connect, body);
 }
 
 TEST(TcpWeather, LossAndDelayCostTimeAndNothingElse) {
@@ -54,8 +50,10 @@ TEST(TcpWeather, LossAndDelayCostTimeAndNothingElse) {
 TEST(TcpWeather, LossAndDelayHideNoDeath) {
   const Network network(2);
   const LossyLink link(network, {.loss = 0.05, .delay = 5ms});
-  auto ranks = start_over(network, 4, LossyLink::address(0), [](const TcpBackend& comm) -> std::string {
+  test::Shared<test::Meeting> connected;
+  auto ranks = start_over(network, 4, LossyLink::address(0), [&](const TcpBackend& comm) -> std::string {
     comm.barrier();
+    connected->wait_for(4);
     if (comm.rank() == 3) raise(SIGKILL);
     return outcome_of([&] { comm.barrier(); }).substr(0, 12);
   });

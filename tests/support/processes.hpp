@@ -14,7 +14,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -54,6 +56,20 @@ bool eventually(Condition&& condition, std::chrono::milliseconds longest = std::
   }
   return true;
 }
+
+/// Where processes wait for each other by other means than those under test. A collective does not do: whoever leaves
+/// it first may die before the others have left it.
+class Meeting {
+ public:
+  /// Returns when as many have come as `all` says; may be used again and again.
+  void wait_for(std::size_t all) {
+    const std::size_t full = (came_++ / all + 1) * all;
+    eventually([&] { return came_ >= full; });
+  }
+
+ private:
+  std::atomic<std::size_t> came_{0};
+};
 
 /// A name that no other group on this machine uses.
 inline std::string unique_name() {
@@ -108,6 +124,16 @@ class Process {
     return poll(&entry, 1, 0) > 0;
   }
 
+  /// Returns when it has nothing to do but to wait. One that is kept from running by a busy machine is not at rest.
+  void await_rest() const {
+    int looks = 0;
+    eventually([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      looks = state() == 'R' || state() == 'D' ? 0 : looks + 1;
+      return looks == 5;
+    });
+  }
+
   /// What it said. A process that does not end in time is a failure, and is ended.
   std::string words(std::chrono::milliseconds longest = std::chrono::seconds(40)) {
     pollfd entry{process_, POLLIN, 0};
@@ -133,10 +159,33 @@ class Process {
   }
 
  private:
+  // As /proc tells it: R for one that runs or could run, D for one that waits for the disk.
+  [[nodiscard]] char state() const {
+    std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
+    const std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+    const std::size_t name_ends = text.rfind(')');
+    return name_ends + 2 < text.size() ? text[name_ends + 2] : 'X';
+  }
+
   pid_t pid_ = 0;
   int words_ = -1;
   int process_ = -1;
   std::optional<int> status_;
 };
+
+/// Each rank a process: makes its communicator and, when all have theirs, runs `body` and says what that returns.
+template <class Make, class Body>
+std::vector<Process> start_group(std::size_t size, const Make& make, const Body& body) {
+  const Shared<Meeting> made;
+  std::vector<Process> ranks;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank]() -> std::string {
+      const auto comm = make(rank);
+      made->wait_for(size);
+      return body(comm);
+    });
+  }
+  return ranks;
+}
 
 }  // namespace test

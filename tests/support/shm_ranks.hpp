@@ -24,17 +24,11 @@ inline ShmConfig shm_config(const std::string& name, std::size_t rank, std::size
   return config;
 }
 
-/// Each rank a process: attaches as `config` says, runs `body`, says what that returns.
+/// Each rank a process that attaches as its configuration says.
 inline std::vector<Process> start_ranks(const std::vector<ShmConfig>& configs,
                                         const std::function<std::string(const ShmBackend&)>& body) {
-  std::vector<Process> ranks;
-  for (const ShmConfig& config : configs) {
-    ranks.emplace_back([&] {
-      const ShmBackend comm = ShmBackend::attach(config);
-      return body(comm);
-    });
-  }
-  return ranks;
+  return start_group(
+      configs.size(), [&](std::size_t rank) { return ShmBackend::attach(configs[rank]); }, body);
 }
 
 inline std::vector<ShmConfig> shm_configs(std::size_t size, const std::function<void(ShmConfig&)>& change = {}) {

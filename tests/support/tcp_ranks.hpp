@@ -44,17 +44,11 @@ inline std::vector<TcpConfig> tcp_configs(std::size_t size, const std::function<
   return configs;
 }
 
-/// Each rank a process: connects as `config` says, runs `body`, says what that returns.
+/// Each rank a process that connects as its configuration says.
 inline std::vector<Process> start_ranks(const std::vector<TcpConfig>& configs,
                                         const std::function<std::string(const TcpBackend&)>& body) {
-  std::vector<Process> ranks;
-  for (const TcpConfig& config : configs) {
-    ranks.emplace_back([&] {
-      const TcpBackend comm = TcpBackend::connect(config);
-      return body(comm);
-    });
-  }
-  return ranks;
+  return start_group(
+      configs.size(), [&](std::size_t rank) { return TcpBackend::connect(configs[rank]); }, body);
 }
 
 /// Each rank a process that only tries to connect: what came of it.

@@ -128,8 +128,10 @@ TEST(ShmRegion, FreesItsPagesWhenTheLastRankLetsGo) {
 }
 
 TEST(ShmRegion, DeathOfARankDuringAFenceIsPeerFailed) {
-  auto ranks = start_ranks(shm_configs(2), [](const ShmBackend& comm) -> std::string {
+  test::Shared<test::Meeting> made;
+  auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
     auto region = comm.create_shared_region<double>(10);
+    made->wait_for(2);
     if (comm.rank() == 1) raise(SIGKILL);
     return outcome_of([&] { region.fence(); });
   });

@@ -39,7 +39,7 @@ TEST(ShmRendezvous, TakesRanksInAnyOrder) {
   std::vector<Process> ranks;
   for (const std::size_t rank : {3U, 1U, 0U, 2U}) {
     ranks.push_back(process_of(configs[rank]));
-    std::this_thread::sleep_for(30ms);
+    ranks.back().await_rest();
   }
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 4");
 }
@@ -95,8 +95,9 @@ TEST(ShmRendezvous, SaysThatRankZeroNeverCame) {
 TEST(ShmRendezvous, RefusesDifferentSizesOnEveryRank) {
   const std::string name = unique_name();
   auto zero = process_of(shm_config(name, 0, 3));
+  zero.await_rest();
   auto one = process_of(shm_config(name, 1, 3));
-  std::this_thread::sleep_for(100ms);
+  one.await_rest();
   auto two = process_of(shm_config(name, 2, 4));
   const std::string expected = "backend 'shm' could not start: rank 2 came to the group '" + name +
                                "' with COBRE_SHM_SIZE 4, but rank 0 has 3; give all ranks the same";
@@ -106,8 +107,9 @@ TEST(ShmRendezvous, RefusesDifferentSizesOnEveryRank) {
 TEST(ShmRendezvous, TurnsASecondRankOfTheSameNumberAwayAndGoesOnWithTheFirst) {
   const auto configs = shm_configs(3);
   auto zero = process_of(configs[0]);
+  zero.await_rest();
   auto one = process_of(configs[1]);
-  std::this_thread::sleep_for(100ms);
+  one.await_rest();
   auto one_again = process_of(configs[1]);
   EXPECT_EQ(one_again.words(), "backend 'shm' could not start: rank 1 of the group '" + configs[0].name +
                                    "' is taken by process " + std::to_string(one.pid()) +
@@ -119,7 +121,7 @@ TEST(ShmRendezvous, TurnsASecondRankOfTheSameNumberAwayAndGoesOnWithTheFirst) {
 TEST(ShmRendezvous, TurnsASecondRankZeroAway) {
   const auto configs = shm_configs(2);
   auto zero = process_of(configs[0]);
-  std::this_thread::sleep_for(50ms);
+  zero.await_rest();
   auto zero_again = process_of(configs[0]);
   EXPECT_EQ(zero_again.words(), "backend 'shm' could not start: another rank 0 of a group named '" + configs[0].name +
                                     "' is starting in process " + std::to_string(zero.pid()) +
@@ -153,7 +155,7 @@ TEST(ShmRendezvous, LetsASecondGroupUseTheNameOnceTheFirstRuns) {
 TEST(ShmRendezvous, ForgetsAJobThatCrashedWhileStarting) {
   const auto configs = shm_configs(2);
   auto crashed = process_of(configs[0]);
-  std::this_thread::sleep_for(50ms);
+  crashed.await_rest();
   crashed.signal(SIGKILL);
   (void)crashed.await_end();
   auto zero = process_of(configs[0]);

@@ -17,17 +17,23 @@ void expect_contains(const std::string& words, const std::vector<std::string>& p
   for (const std::string& part : parts) EXPECT_NE(words.find(part), std::string::npos) << words;
 }
 
+// Each has come and waits for the rest before the next one is started.
+std::vector<test::Process> start_one_by_one(const std::vector<TcpConfig>& configs) {
+  std::vector<test::Process> ranks;
+  for (const TcpConfig& config : configs) {
+    ranks.push_back(std::move(start_connecting({config}).front()));
+    ranks.back().await_rest();
+  }
+  return ranks;
+}
+
 void expect_fine(std::vector<test::Process>& ranks) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
 }
 
 TEST(TcpRendezvous, TakesRanksInAnyOrder) {
   const auto configs = tcp_configs(4);
-  std::vector<test::Process> ranks;
-  for (const std::size_t rank : {3U, 1U, 2U, 0U}) {
-    for (auto& one : start_connecting({configs[rank]})) ranks.push_back(std::move(one));
-    std::this_thread::sleep_for(30ms);
-  }
+  auto ranks = start_one_by_one({configs[3], configs[1], configs[2], configs[0]});
   expect_fine(ranks);
 }
 
@@ -73,8 +79,7 @@ TEST(TcpRendezvous, RefusesASecondRankOfTheSameNumberAndGoesOn) {
   auto configs = tcp_configs(3);
   const auto imposter = configs[1];
   configs.erase(configs.begin() + 2);
-  auto ranks = start_connecting(configs);
-  std::this_thread::sleep_for(200ms);
+  auto ranks = start_one_by_one(configs);
   auto second = start_connecting({imposter});
   expect_contains(second[0].words(), {"rank 1 is taken by process", "COBRE_TCP_RANK"});
   auto last = imposter;
@@ -173,8 +178,7 @@ TEST(TcpRendezvous, RefusesToBindToAnAddressThatIsNotHere) {
 
 TEST(TcpRendezvous, TellsEveryoneOfARankThatDiedWhileTheOthersCame) {
   const auto configs = tcp_configs(4, [](auto& config) { config.connect_timeout = 20s; });
-  auto ranks = start_connecting({configs[0], configs[1], configs[2]});
-  std::this_thread::sleep_for(300ms);
+  auto ranks = start_one_by_one({configs[0], configs[1], configs[2]});
   ranks[1].signal(SIGKILL);
   for (const std::size_t rank : {0U, 2U}) expect_contains(ranks[rank].words(), {"connect on rank", "rank 1"});
 }
