@@ -73,7 +73,14 @@ ExchangeArgs plan_exchange(const char* operation, const Group& group, const Exch
     return {buffer, counts, displs, types};
   };
 
-  return {fill(send, 0, 0), fill(recv, 2 * size, size), type, group.native};
+  ExchangeArgs args{fill(send, 0, 0), fill(recv, 2 * size, size), type, group.native};
+  // Open MPI 4.1 takes equal addresses for MPI_IN_PLACE in its nonblocking call. A rank that sends the front of what it
+  // receives into says so by an address that is a byte off.
+  if (send.kind == ExchangeSide::Kind::All && send.buffer == recv.buffer && size > 1) {
+    args.send.buffer = static_cast<std::byte*>(send.buffer) - 1;
+    for (std::size_t r = 0; r < size; ++r) storage.narrow[size + r] = 1;
+  }
+  return args;
 }
 
 }  // namespace ferrompi::detail
