@@ -336,27 +336,32 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
   }
 }
 
-// A connection that ends without a goodbye is the end of its rank.
+// A connection that ends without a goodbye is the end of its rank. The parent's comes last: whoever is told of a
+// failure ends too, and where the network lost its last words, a child that died before is what they were about.
+// Children cannot have died of their grandparent: they would have heard of it from here.
 void Sentinel::bury_lost_links() {
-  for (auto link = links_.begin(); link != links_.end();) {
-    if (!link->lost()) {
-      ++link;
-      continue;
+  for (const bool parents_turn : {false, true}) {
+    for (auto link = links_.begin(); link != links_.end();) {
+      const std::size_t peer = link->peer();
+      const bool was_parent = settings_.rank != 0 && peer == parent_rank();
+      if (!link->lost() || was_parent != parents_turn) {
+        ++link;
+        continue;
+      }
+      const bool failed = !left_[peer];
+      const bool known_before = proposed_ && (!failed || dead_.test(proposed_->subject));
+      link = links_.erase(link);
+      if (failed) dead_.set(peer);
+      if (goodbye_ || finished()) continue;
+      if (was_parent && known_before) {
+        pronounce(*proposed_);
+      } else if (failed && was_parent) {
+        pronounce(failure_of(peer));
+      } else if (failed) {
+        propose(failure_of(peer));
+      }
+      gave_up_.reset();
     }
-    const std::size_t peer = link->peer();
-    const bool was_parent = peer == parent_rank() && settings_.rank != 0;
-    const bool failed = !left_[peer];
-    link = links_.erase(link);
-    if (failed) dead_.set(peer);
-    if (goodbye_ || finished()) continue;
-    if (failed && was_parent) {
-      pronounce(failure_of(peer));
-    } else if (failed) {
-      propose(failure_of(peer));
-    } else if (was_parent && proposed_) {
-      pronounce(*proposed_);  // it went to somebody who has left since
-    }
-    gave_up_.reset();
   }
 }
 
