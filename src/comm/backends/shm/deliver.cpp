@@ -3,8 +3,7 @@
 //   bytes that a rank shows   way        steps
 //   up to inline_parts        inline     1: they travel in the post
 //   below exposed_bytes       shown      1: packed, in its ring; in an alltoall below exchanged_bytes
-//   above                     exposed    from buffer to buffer, where all can be reached; both ends of a rooted one
-//   copy
+//   above                     exposed    from buffer to buffer, where all can be reached; with a root both ends copy
 //                             chunked    packed, chunk by chunk through its ring, where not
 //
 // Each rank chooses its way and says so in its post. Where all parts are equally long and short, everyone knows that
