@@ -1,6 +1,8 @@
 # How a program is started under MPI.
 #
 #   cobre_mpi_launch_command(<out> <ranks>)      the command that goes before the program
+#
+# A folder may set cobre_mpi_launch_wrapper: a command that goes before the launcher.
 
 if(COBRE_COMM_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version
@@ -13,5 +15,5 @@ function(cobre_mpi_launch_command out ranks)
   if(cobre_mpi_launcher MATCHES "Open MPI|OpenRTE")
     set(flags --allow-run-as-root --oversubscribe --bind-to none)
   endif()
-  set(${out} ${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
+  set(${out} ${cobre_mpi_launch_wrapper} ${MPIEXEC_EXECUTABLE} ${flags} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
 endfunction()

@@ -20,7 +20,7 @@ class RunTests(Sandbox):
     def results(self, code=0, **statuses):
         """What ctest writes for each configuration."""
         for name, cases in statuses.items():
-            lines = "".join(f'<testcase name="{name}.{i}" status="{status}"><system-out>said so</system-out></testcase>'
+            lines = "".join(f'<testcase name="{name}.{i}" time="1.5" status="{status}"><system-out>said so</system-out></testcase>'
                             for i, status in enumerate(cases))
             (self.root / f"{name}.xml").write_text(f"<testsuite>{lines}</testsuite>", encoding="utf-8")
         self.command("ctest", f'mkdir -p "{self.root}/build/$2"\ncp "{self.root}/$2.xml" "${{@: -1}}"\nexit {code}')
@@ -37,7 +37,7 @@ class RunTests(Sandbox):
         code, last, text = self.outcome()
         self.assertEqual((code, last), (1, "2 passed, 2 failed"))  # ctest says so for both configurations
         self.assertIn("one.1: fail", text)
-        self.assertIn("| said so", text)
+        self.assertIn("failed in one: one.1 after 2 s\none.1:\n  | said so\n", text.partition("configuration ")[2])
 
     def test_a_skipped_test_has_not_passed(self):
         for status in ("notrun", "skipped"):
