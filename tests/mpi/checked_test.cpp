@@ -79,6 +79,33 @@ TEST_F(CheckedMpi, FindsLengthsThatOnlyTwoRanksKnowAndTellsTheThird) {
   }
 }
 
+TEST_F(CheckedMpi, FindsFencesOfDifferentRegions) {
+  const FerrompiBackend comm(test_mpi().world().native());
+  const auto first = comm.create_shared_region<int>(3);
+  const auto second = comm.create_shared_region<int>(3);
+  first.fence();
+  second.fence();
+  if (comm.size() == 1) return;
+  const auto& mine = comm.rank() == 0 ? first : second;
+  EXPECT_EQ(test::outcome_of([&] { mine.fence(); }),
+            std::string("CollectiveMismatch count") + (comm.size() == 2 ? " 0 1" : " 0"));
+}
+
+TEST_F(CheckedMpi, FindsARankThatFencesWhereTheOthersOfItsNodeDivide) {
+  const FerrompiBackend comm(test_mpi().world().native());
+  const auto region = comm.create_shared_region<int>(3);
+  comm.split_local()->barrier();
+  if (comm.size() == 1) return;
+  const auto meet = [&] {
+    if (comm.rank() == 0) {
+      region.fence();
+    } else {
+      comm.split_local()->barrier();
+    }
+  };
+  EXPECT_EQ(test::outcome_of(meet), std::string("CollectiveMismatch operation") + (comm.size() == 2 ? " 0 1" : " 0"));
+}
+
 TEST_F(CheckedMpi, NamesTheRankThatDoesNotCome) {
   environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
   const CommBackend comm = backend();

@@ -42,8 +42,8 @@ std::string describe(const detail::OperationRecord& record) {
     case Exscan:
     case ReduceScatterBlock: return core::format("{} of {} with {}", name, elements_of(record), reduction_of(record));
     case CreateRegion: return core::format("{} of {} elements of {} bytes", name, record.count, record.element_size);
+    case Fence: return core::format("{} of region {}", name, record.count);  // the how-manieth that was made
     case Barrier:
-    case Fence:
     case Split:
     case Duplicate:
     case Node: break;

@@ -22,15 +22,25 @@ namespace {
 
 using StatePtr = std::unique_ptr<detail::MpiState, detail::MpiStateDeleter>;
 
+std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
+  const core::EnvironmentReader environment("mpi");
+  if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
+  std::optional<std::chrono::seconds> timeout;
+  const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
+  if (seconds > 0) timeout = std::chrono::seconds(seconds);
+  return std::make_unique<mpi::CollectiveChecker>(world, timeout);
+}
+
 class NodeRanks final : public LocalCommunicator {
  public:
   NodeRanks(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator node)
-      : mpi_(std::move(mpi)), node_(std::move(node)) {}
+      : mpi_(std::move(mpi)), node_(std::move(node)), checker_(checker_from_environment(node_)) {}
 
   [[nodiscard]] std::size_t rank() const noexcept override { return static_cast<std::size_t>(node_.rank()); }
   [[nodiscard]] std::size_t size() const noexcept override { return static_cast<std::size_t>(node_.size()); }
   void barrier() const override {
     try {
+      if (checker_) checker_->compare({.operation = detail::Operation::Barrier});
       node_.barrier();
     } catch (const ferrompi::Error& error) {
       mpi::throw_counterpart({{"barrier", rank(), size()}}, error);
@@ -40,6 +50,7 @@ class NodeRanks final : public LocalCommunicator {
  private:
   std::shared_ptr<ferrompi::Mpi> mpi_;  // declared first: outlives the communicator
   ferrompi::Communicator node_;
+  std::unique_ptr<mpi::CollectiveChecker> checker_;
 };
 
 // "Open MPI v4.1.4, package: …" and MPICH's page of configure options are both more than a topology needs.
@@ -83,15 +94,6 @@ ExecutionTopology topology_of(const ferrompi::Communicator& world) {
   return topology;
 }
 
-std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
-  const core::EnvironmentReader environment("mpi");
-  if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
-  std::optional<std::chrono::seconds> timeout;
-  const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
-  if (seconds > 0) timeout = std::chrono::seconds(seconds);
-  return std::make_unique<mpi::CollectiveChecker>(world, timeout);
-}
-
 // Where they were measured to be faster: on one node. Every rank finds the same here.
 std::unique_ptr<mpi::Plans> plans_for(const ferrompi::Communicator& world, const ferrompi::Communicator& node) {
   if (!ferrompi::allreduce_is_faster_again || world.size() == 1 || node.size() != world.size()) return nullptr;
@@ -103,6 +105,7 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator w
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
   auto plans = plans_for(world, *node);
   auto checker = checker_from_environment(world);
+  auto node_checker = checker_from_environment(*node);
   auto mail = std::make_shared<mpi::Mail>(mpi, world);
   return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
                                        .world = std::move(world),
@@ -112,6 +115,8 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator w
                                        .scratch = {},
                                        .plans = std::move(plans),
                                        .checker = std::move(checker),
+                                       .node_checker = std::move(node_checker),
+                                       .regions = 0,
                                        .mail = std::move(mail)});
 }
 
@@ -166,6 +171,7 @@ void FerrompiBackend::abort(int code) const {
 std::unique_ptr<LocalCommunicator> FerrompiBackend::split_local() const {
   const detail::MpiState& whole = state("split_local");
   try {
+    if (whole.node_checker) whole.node_checker->compare({.operation = detail::Operation::Node});
     return std::make_unique<NodeRanks>(whole.mpi, whole.node->duplicate());
   } catch (const ferrompi::Error& error) {
     mpi::throw_counterpart({whole.where("split_local")}, error);

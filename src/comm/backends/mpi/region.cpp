@@ -23,7 +23,16 @@ namespace cobre::comm::detail {
 class MpiRegionBlock {
  public:
   MpiRegionBlock(const MpiState& state, ferrompi::SharedWindow<std::byte> window)
-      : mpi_(state.mpi), node_(state.node), window_(std::move(window)) {}
+      : mpi_(state.mpi),
+        node_(state.node),
+        checker_(state.node_checker),
+        serial_(++state.regions),
+        window_(std::move(window)) {}
+
+  void fence() {
+    if (checker_) checker_->compare({.operation = Operation::Fence, .count = serial_});
+    window_.fence();
+  }
 
   [[nodiscard]] ferrompi::SharedWindow<std::byte>& window() noexcept { return window_; }
   [[nodiscard]] const ferrompi::Communicator& node() const noexcept { return *node_; }
@@ -32,6 +41,8 @@ class MpiRegionBlock {
   // The window goes before the communicator that it was made on, and MPI last.
   std::shared_ptr<ferrompi::Mpi> mpi_;
   std::shared_ptr<ferrompi::Communicator> node_;
+  std::shared_ptr<mpi::CollectiveChecker> checker_;
+  std::uint64_t serial_;
   ferrompi::SharedWindow<std::byte> window_;
 };
 
@@ -124,7 +135,7 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
 void MpiRegionHandle::fence() const {
   if (!block_) core::throw_region_moved_from({"fence", node_rank_, node_size_});
   try {
-    block_->window().fence();
+    block_->fence();
   } catch (const ferrompi::Error& error) {
     mpi::throw_counterpart({{"fence", node_rank_, node_size_}}, error);
   }

@@ -8,6 +8,7 @@
 #include <ferrompi/environment.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,9 +42,11 @@ struct MpiState {
   // One operation at a time: these are written by the operation that runs.
   mutable std::string broken;  // why, once an operation failed
   mutable MpiScratch scratch;
-  std::unique_ptr<mpi::Plans> plans;                // null where the library has nothing to gain by them
-  std::unique_ptr<mpi::CollectiveChecker> checker;  // null unless COBRE_COMM_CHECK=1
-  std::shared_ptr<detail::Mailbox> mail;            // shared with channels, which may outlive the backend
+  std::unique_ptr<mpi::Plans> plans;                     // null where the library has nothing to gain by them
+  std::unique_ptr<mpi::CollectiveChecker> checker;       // null unless COBRE_COMM_CHECK=1
+  std::shared_ptr<mpi::CollectiveChecker> node_checker;  // the same for fences; shared with regions, like the node
+  mutable std::uint64_t regions = 0;                     // made so far, by which the ranks of a node tell them apart
+  std::shared_ptr<detail::Mailbox> mail;                 // shared with channels, which may outlive the backend
 
   [[nodiscard]] Where where(std::string_view operation) const noexcept {
     return {operation, static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())};
