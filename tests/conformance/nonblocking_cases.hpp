@@ -111,6 +111,27 @@ void nonblocking_cases(Suite<C>& suite) {
     EXPECT_TRUE(all_same(mine, expected_reduction<double>(op, comm.size(), 5000, 3)));
   });
 
+  group.add("MessagesMayBeAwaitedBetween", [](const C& comm) {
+    for (int lane = 0; lane < 8; ++lane) comm.ibarrier().wait();  // the first ones synchronise
+    const auto [op, reproducible] = exact_reduction(comm);
+    auto mine = contribution<double>(comm.rank(), 5000, 6);
+    const std::size_t last = comm.size() - 1;
+    const bool is_last = last > 0 && comm.rank() == last;
+    // The last rank begins when the first has gone as far as it can, and answers when it is done: so the first one has
+    // to go on with the operation while it awaits the answer.
+    if (is_last) {
+      EXPECT_EQ(comm.template recv<int>(0, 8), 76);
+    }
+    auto request = comm.iallreduce_inplace(mine, op, reproducible);
+    if (last > 0 && comm.rank() == 0) {
+      comm.send(76, last, 8);
+      EXPECT_EQ(comm.template recv<int>(last, 8), 77);
+    }
+    request.wait();
+    if (is_last) comm.send(77, 0, 8);
+    EXPECT_TRUE(all_same(mine, expected_reduction<double>(op, comm.size(), 5000, 6)));
+  });
+
   group.add("TestingGetsThereWithoutWaiting", [](const C& comm) {
     auto request = comm.ibarrier();
     while (!request.test()) std::this_thread::yield();

@@ -18,8 +18,6 @@
 
 #include <cobre/comm/detail/mailbox.hpp>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,6 +28,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,6 +38,7 @@
 #include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 #include "comm/core/waiting.hpp"
 #include "comm/core/warnings.hpp"
 
@@ -371,8 +371,9 @@ class Mailroom final : public detail::Mailbox {
     pipes_.enter(where(transfer.operation));
     // Nobody but this very thread could send it.
     if (transfer.envelope.peer == rank()) throw_nothing_from_self(where(transfer.operation), transfer);
-    const MailSettings& settings = pipes_.settings();
-    for (std::uint32_t turn = 1; turn <= settings.policy.spins; ++turn) {
+    // Spinning is for who has nothing else to do; what this thread has under way may be what the peer waits for.
+    const std::uint32_t spins = core::has_other_work() ? 0 : pipes_.settings().policy.spins;
+    for (std::uint32_t turn = 1; turn <= spins; ++turn) {
       const bool moved = turn % others_every == 0 ? look_everywhere(&transfer) : look_at(transfer);
       if (concluded(transfer)) return;
       if (!moved) core::pause();
@@ -396,7 +397,7 @@ class Mailroom final : public detail::Mailbox {
                        {transfer.envelope.peer});
       }
       if (now - last_moved < settings.policy.yielding) {
-        if (!moved) (void)sched_yield();
+        if (!moved) core::give_way();
         continue;
       }
       require_peer(transfer);
@@ -407,15 +408,27 @@ class Mailroom final : public detail::Mailbox {
       }
       const auto left =
           timeout == forever ? between_checks : std::min<Clock::duration>(timeout - (now - begin), between_checks);
-      pipes_.sleep(
-          [&] {
-            const bool came = look_everywhere(&transfer);
-            if (came) last_moved = Clock::now();
-            return came || transfer.state != Transfer::State::UnderWay;
-          },
-          left);
+      const auto has_moved = [&] {
+        const bool came = look_everywhere(&transfer);
+        if (came) last_moved = Clock::now();
+        return came || transfer.state != Transfer::State::UnderWay;
+      };
+      if (core::has_other_work()) {
+        give_way_until(has_moved, now + left);
+      } else {
+        pipes_.sleep(has_moved, left);
+      }
       pipes_.enter(where(transfer.operation));
     }
+  }
+
+  /// In the place of sleep, where an operation under way needs this thread to come back.
+  template <class Condition>
+  static void give_way_until(const Condition& condition, Clock::time_point until) {
+    do {
+      core::give_way();
+      if (core::footing() == core::Footing::Thread) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    } while (!condition() && Clock::now() < until);
   }
 
   /// Throws where the peer is gone and has left nothing that would end the waiting.

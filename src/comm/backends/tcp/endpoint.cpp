@@ -187,7 +187,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     mail_links_[peer] = std::move(mail.socket);
   }
   core::crash_point<"tcp.peers_reached">();
-  const auto wait_for = [&](std::size_t peer, auto&& attempt) {
+  const auto wait_for = [&](const std::size_t& peer, auto&& attempt) {  // an attempt may be what finds out the peer
     if (outcome.reached != Reached::All || patiently(attempt)) return;
     fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
                                                "between the two?",
