@@ -120,6 +120,15 @@ class Output(CommandTest):
             for line in lines:
                 self.assertEqual((len(line), len(set(line))), (3000, 1))
 
+    def test_lines_of_both_streams_are_not_mixed_where_they_are_one_pipe(self):
+        for bytes in (3000, 30000):  # below what a pipe takes at once, and above
+            job = run("run", "-n", 4, RANKS, "shout", 50, bytes, capture_output=False, stdout=subprocess.PIPE,
+                      stderr=subprocess.STDOUT)
+            self.assertEqual(job.returncode, 0)
+            lines = job.stdout.splitlines()
+            self.assertEqual(len(lines), 4 * 50 * 2)
+            self.assertEqual({(len(line), len(set(line))) for line in lines}, {(bytes, 1)})
+
     def test_tags_say_which_rank_wrote_a_line(self):
         job = run("run", "-n", 3, "--tag", RANKS, "shout", 5, 10)
         for stream in (job.stdout, job.stderr):
