@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
@@ -138,13 +139,21 @@ void require_open_files(std::size_t ranks) {
                                       ranks, limit.rlim_cur, ours + of_a_rank * ranks));
 }
 
+// Where nobody says how many. MPI's launchers start ranks on all that Slurm gave to the job, whatever this machine has.
+std::size_t usual_ranks(BackendKind backend, const comm::topology::Machine& machine) {
+  if (backend == BackendKind::Local) return 1;
+  const auto tasks =
+      backend == BackendKind::Mpi && comm::slurm::is_slurm_job() ? comm::slurm::num_tasks() : std::nullopt;
+  return tasks && *tasks > 0 ? static_cast<std::size_t>(*tasks) : usable_cores(machine);
+}
+
 // Which backend, and how many ranks: what fits together, or what is wrong with it. Returns the ranks.
 std::size_t settle(RunOptions& options, const comm::topology::Machine& machine) {
   if (options.backend == BackendKind::Auto) options.backend = default_backend();
   const BackendKind backend = options.backend;
   // Under another launcher it is the program's library that counts.
   if (backend != BackendKind::Mpi) require_compiled_in(backend);
-  const std::size_t ranks = options.ranks.value_or(backend == BackendKind::Local ? 1 : usable_cores(machine));
+  const std::size_t ranks = options.ranks ? *options.ranks : usual_ranks(backend, machine);
   if (ranks == 0) throw UsageError("-n 0: a job has at least one rank");
   if (backend == BackendKind::Mpi) return ranks;
   if (backend == BackendKind::Local && ranks != 1) {
