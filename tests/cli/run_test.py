@@ -90,6 +90,9 @@ class Usage(CommandTest):
         self.expect_refusal("is no number of ranks", "run", "-n", "9" * 30, RANKS)
         self.expect_refusal("there is no command 'fly', only run, info and bench", "fly")
         self.expect_refusal("at most 1024", "run", "--backend", "tcp", "-n", 999999999, RANKS)
+        self.expect_refusal("-n 2000: at most 1024", "run", "--hosts", "a:1000,b:1000", "--dry-run", RANKS)
+        self.expect_refusal("see ulimit -n", "run", "--hosts", ",".join(f"h{i}" for i in range(100)), RANKS,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
         self.expect_refusal("see ulimit -n", "run", "-n", 100, RANKS,
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
 
