@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "case.hpp"
@@ -17,20 +16,9 @@ namespace sddp {
   return wish > 0 ? wish : std::max(1, cobre::comm::slurm::cpus_per_task().value_or(1));
 }
 
-/// The memory that Slurm grants the job on this node, in bytes, where it grants less than all.
-[[nodiscard]] inline std::optional<std::uint64_t> memory_of_node() {
-  namespace slurm = cobre::comm::slurm;
-  constexpr std::uint64_t megabyte = 1 << 20;
-  if (const auto node = slurm::memory_per_node_mb(); node && *node > 0) return *node * megabyte;
-  const auto cpu = slurm::memory_per_cpu_mb();
-  const auto cpus = slurm::cpus_on_node();
-  if (cpu && *cpu > 0 && cpus && *cpus > 0) return *cpu * static_cast<std::uint64_t>(*cpus) * megabyte;
-  return std::nullopt;
-}
-
 /// Throws InputError where the shared tables would not fit: now, and not when the job is killed hours later.
 inline void check_memory(std::uint64_t needed) {
-  const auto budget = memory_of_node();
+  const auto budget = cobre::comm::slurm::memory_on_node_bytes();
   if (!budget || needed <= *budget) return;
   throw InputError("the cuts need " + std::to_string(needed >> 20) + " MB on each node and Slurm grants " +
                    std::to_string(*budget >> 20) +

@@ -4,7 +4,7 @@ import struct
 import subprocess
 import unittest
 
-from support import COMMAND, LIMIT, RANKS, CommandTest, run
+from support import COMMAND, LIMIT, RANKS, CommandTest, run, write_script
 
 
 def program_that_needs(library):
@@ -42,6 +42,29 @@ class HandingOver(CommandTest):
         os.chmod(file, 0o755)
         theirs = run("run", "--backend", "mpi", "-n", 2, "--dry-run", file).stderr
         self.assertEqual("--oversubscribe" in mine, "--oversubscribe" not in theirs, theirs)
+
+    def under_slurm(self, *options):
+        """What a job of six tasks would become, of a program that srun can start."""
+        folder = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "slurm_of_six")
+        os.makedirs(folder, exist_ok=True)
+        write_script(os.path.join(folder, "srun"), "#!/bin/sh\nexit 1\n")
+        file = os.path.join(folder, "needs_mpich")
+        with open(file, "wb") as out:
+            out.write(program_that_needs("libmpich.so.12"))
+        os.chmod(file, 0o755)
+        job = run("run", "--backend", "mpi", "--dry-run", *options, file,
+                  env=os.environ | {"SLURM_JOB_ID": "1", "SLURM_NTASKS": "6", "PATH": folder})
+        self.assertEqual(job.returncode, 0, job.stderr)
+        return job.stderr.split()[2:-1]
+
+    def test_every_option_is_translated_for_srun(self):
+        usual = ["-n", "6", "--overcommit", "--mpi=pmi2", "--kill-on-bad-exit"]
+        self.assertEqual(self.under_slurm(), usual)
+        for options, words in ((["-n", 3], ["3"]), (["--timeout", 61], ["--time=2"]), (["--timeout", 0.5], ["--time=1"]),
+                               (["--tag"], ["--label"]), (["--bind", "core"], ["--cpu-bind=cores"]),
+                               (["--bind", "numa"], ["--cpu-bind=ldoms"])):
+            self.assertEqual([word for word in self.under_slurm(*options) if word not in usual], words, options)
+        self.assertNotIn("--kill-on-bad-exit", self.under_slurm("--keep-going"))
 
     def test_a_library_that_a_program_only_talks_about_is_not_the_one_that_it_needs(self):
         # The command has the names of all of them in it.

@@ -90,6 +90,9 @@ class Usage(CommandTest):
         self.expect_refusal("is no number of ranks", "run", "-n", "9" * 30, RANKS)
         self.expect_refusal("there is no command 'fly', only run, info and bench", "fly")
         self.expect_refusal("at most 1024", "run", "--backend", "tcp", "-n", 999999999, RANKS)
+        self.expect_refusal("-n 2000: at most 1024", "run", "--hosts", "a:1000,b:1000", "--dry-run", RANKS)
+        self.expect_refusal("see ulimit -n", "run", "--hosts", ",".join(f"h{i}" for i in range(100)), RANKS,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
         self.expect_refusal("see ulimit -n", "run", "-n", 100, RANKS,
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
 
@@ -119,6 +122,15 @@ class Output(CommandTest):
             self.assertEqual(len(lines), 8 * 50)
             for line in lines:
                 self.assertEqual((len(line), len(set(line))), (3000, 1))
+
+    def test_lines_of_both_streams_are_not_mixed_where_they_are_one_pipe(self):
+        for bytes in (3000, 30000):  # below what a pipe takes at once, and above
+            job = run("run", "-n", 4, RANKS, "shout", 50, bytes, capture_output=False, stdout=subprocess.PIPE,
+                      stderr=subprocess.STDOUT)
+            self.assertEqual(job.returncode, 0)
+            lines = job.stdout.splitlines()
+            self.assertEqual(len(lines), 4 * 50 * 2)
+            self.assertEqual({(len(line), len(set(line))) for line in lines}, {(bytes, 1)})
 
     def test_tags_say_which_rank_wrote_a_line(self):
         job = run("run", "-n", 3, "--tag", RANKS, "shout", 5, 10)

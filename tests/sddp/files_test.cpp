@@ -54,6 +54,15 @@ TEST_F(Files, ACaseComesBackAsItWasWritten) {
   EXPECT_EQ(read.hydros, written.hydros);
 }
 
+TEST(Cases, ThatComeWithTheProgramCanBeRead) {
+  for (const auto& [name, stages] : {std::pair("small", 12U), std::pair("medium", 24U)}) {
+    const sddp::Case read = sddp::read_case(std::string(SDDP_CASES "/") + name + ".json", {});
+    EXPECT_EQ(read.name, name);
+    EXPECT_EQ(read.dimensions.stages, stages);
+    EXPECT_FALSE(read.hydros.empty());
+  }
+}
+
 TEST_F(Files, ABrokenCaseIsNamedByFieldAndReason) {
   using Json = nlohmann::ordered_json;
   EXPECT_EQ(complaint([](Json&) {}), "fine");
@@ -160,6 +169,13 @@ TEST(Resources, SlurmGivesThreadsAndMemoryUnasked) {
   unsetenv("SLURM_MEM_PER_NODE");
   EXPECT_EQ(sddp::threads_of_rank(0), 1);
   EXPECT_NO_THROW(sddp::check_memory(UINT64_MAX));
+  setenv("SLURM_MEM_PER_CPU", "50", 1);
+  setenv("SLURM_CPUS_ON_NODE", "2", 1);
+  EXPECT_NO_THROW(sddp::check_memory(100U << 20));
+  EXPECT_THROW(sddp::check_memory((100U << 20) + 1), sddp::InputError);
+  setenv("SLURM_MEM_PER_NODE", "0", 1);  // all that the node has, whatever is said of each CPU
+  EXPECT_NO_THROW(sddp::check_memory((100U << 20) + 1));
+  for (const char* const name : {"SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE", "SLURM_MEM_PER_NODE"}) unsetenv(name);
 }
 
 }  // namespace

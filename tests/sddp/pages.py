@@ -25,6 +25,8 @@ check("\r" not in job.stdout, "nothing redraws itself in a pipe")
 
 result = json.loads(pathlib.Path(data).read_text(encoding="utf-8"))
 check(result["iterations"] == 6 and len(result["trace"]) == 6 and len(result["times"]) == ranks, f"the JSON: {result}")
+stages = int(TINY[TINY.index("--stages") + 1])
+check(result["exchanges"] == 6 * (stages + 3), f"T + 3 exchanges an iteration: {result['exchanges']}")
 check(result["lower_bound"] == result["trace"][-1]["lower"], "the last bound is the bound")
 for times in result["times"]:
     parts = sum(times[part] for part in ("solve", "communicate", "wait", "rest"))

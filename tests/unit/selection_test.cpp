@@ -165,6 +165,30 @@ TEST_F(Selection, HalfConfiguredIsAnErrorThatListsWhatIsMissing) {
   }
 }
 
+TEST_F(Selection, ARankOrASizeAloneIsNeverTakenForAProcessByItself) {
+  struct Half {
+    const char* given;
+    BackendKind kind;
+    std::vector<std::string> missing;
+  };
+  const std::vector<Half> halves{{"COBRE_SHM_RANK", BackendKind::Shm, {"COBRE_SHM_NAME", "COBRE_SHM_SIZE"}},
+                                 {"COBRE_SHM_SIZE", BackendKind::Shm, {"COBRE_SHM_NAME", "COBRE_SHM_RANK"}},
+                                 {"COBRE_TCP_RANK", BackendKind::Tcp, {"COBRE_TCP_COORDINATOR", "COBRE_TCP_SIZE"}},
+                                 {"COBRE_TCP_SIZE", BackendKind::Tcp, {"COBRE_TCP_COORDINATOR", "COBRE_TCP_RANK"}}};
+  for (const Half& half : halves) {
+    test::ScopedEnvironment chosen;
+    chosen.set(half.given, "1");
+    EXPECT_EQ(factory::detect_backend(), half.kind) << half.given;
+    if (!has(to_string(half.kind))) continue;
+    try {
+      (void)create_communicator();
+      ADD_FAILURE() << "started with " << half.given << " alone";
+    } catch (const MissingConfiguration& error) {
+      EXPECT_EQ(error.missing_vars(), half.missing) << half.given;
+    }
+  }
+}
+
 TEST_F(Selection, AKindGivenInTheProgramBeatsTheEnvironment) {
   environment_.set("COBRE_COMM_BACKEND", "foobar");
   environment_.set("PMI_RANK", "0");

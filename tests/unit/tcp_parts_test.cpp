@@ -12,6 +12,7 @@
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/arbiter.hpp"
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/ledger.hpp"
@@ -94,6 +95,20 @@ TEST(TcpConfigTest, NamesEverythingThatIsMissingAtOnce) {
   }
 }
 
+TEST(TcpConfigTest, RefusesASecretThatIsEmpty) {
+  test::ScopedEnvironment environment;
+  environment.set("COBRE_TCP_COORDINATOR", "127.0.0.1");
+  environment.set("COBRE_TCP_RANK", "0");
+  environment.set("COBRE_TCP_SIZE", "2");
+  environment.set("COBRE_TCP_SECRET", "");
+  try {
+    (void)TcpConfig::from_environment();
+    FAIL();
+  } catch (const InvalidConfiguration& error) {
+    EXPECT_EQ(error.variable(), "COBRE_TCP_SECRET");
+  }
+}
+
 TEST(TcpConfigTest, TakesFromASlurmStepWhatIsNotSet) {
   test::ScopedEnvironment environment;
   environment.set("SLURM_STEP_NUM_TASKS", "6");
@@ -105,8 +120,20 @@ TEST(TcpConfigTest, TakesFromASlurmStepWhatIsNotSet) {
   EXPECT_EQ(config.coordinator, "node07-ib");
   EXPECT_EQ(config.rank, 2U);
   EXPECT_EQ(config.size, 6U);
+  EXPECT_EQ(config.munge, has_munge());
   environment.set("SLURM_STEP_ID", "1");
   EXPECT_NE(TcpConfig::from_environment().port, config.port);
+  const auto unreserved = TcpConfig::from_environment().port;
+  for (const char* const nonsense : {"-", "0-3", "65536", "x"}) {
+    environment.set("SLURM_STEP_RESV_PORTS", nonsense);
+    EXPECT_EQ(TcpConfig::from_environment().port, unreserved) << nonsense;
+  }
+  for (const char* const ports : {"12003", "12003-12006", "12003,12010-12011"}) {
+    environment.set("SLURM_STEP_RESV_PORTS", ports);
+    EXPECT_EQ(TcpConfig::from_environment().port, 12003) << ports;
+  }
+  environment.set("COBRE_TCP_SECRET", "s3cret");
+  EXPECT_FALSE(TcpConfig::from_environment().munge);
   environment.set("COBRE_TCP_PORT", "4711");
   EXPECT_EQ(TcpConfig::from_environment().port, 4711);
 }
@@ -117,6 +144,9 @@ TEST(TcpConfigTest, FindsTheFirstNodeOfAFoldedList) {
   EXPECT_EQ(first_node("n[1-3,7]"), "n1");
   EXPECT_EQ(first_node("n[003]"), "n003");
   EXPECT_EQ(first_node("rack[2-3]-a,x"), "rack2-a");
+  EXPECT_EQ(first_node("rack[0-1]node[0-3]"), "rack0node0");
+  EXPECT_EQ(first_node("r[1,4]n[07-09]-ib,x[1-2]"), "r1n07-ib");
+  EXPECT_EQ(first_node("r[1-2]n[3"), "r1n3");
 }
 
 TcpConfig alone() {

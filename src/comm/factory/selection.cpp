@@ -37,6 +37,9 @@ BackendKind detect_backend() {
   if (core::is_set("COBRE_SHM_NAME")) return BackendKind::Shm;
   if (std::ranges::any_of(mpi_launcher_variables, core::is_set)) return BackendKind::Mpi;
   if (slurm::step_num_tasks().value_or(1) > 1) return BackendKind::Tcp;
+  // Half a configuration is a mistake that the backend names. As local, each of N processes would be rank 0 of 1.
+  if (core::is_set("COBRE_TCP_RANK") || core::is_set("COBRE_TCP_SIZE")) return BackendKind::Tcp;
+  if (core::is_set("COBRE_SHM_RANK") || core::is_set("COBRE_SHM_SIZE")) return BackendKind::Shm;
   return BackendKind::Local;
 }
 

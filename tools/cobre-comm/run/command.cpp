@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
@@ -128,14 +129,27 @@ void require_compiled_in(BackendKind backend) {
 }
 
 // Of each rank we keep two pipes and a ledger open; the rest is for ourselves, and for what a start takes meanwhile.
-void require_open_files(std::size_t ranks) {
+void require_open_files(std::size_t children, const char* what) {
   constexpr rlim_t of_a_rank = 3;
   constexpr rlim_t ours = 40;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  if (ours + of_a_rank * ranks <= limit.rlim_cur) return;
-  throw UsageError(comm::core::format("-n {}: a process may have {} open files here, and this takes {}; see ulimit -n",
-                                      ranks, limit.rlim_cur, ours + of_a_rank * ranks));
+  if (ours + of_a_rank * children <= limit.rlim_cur) return;
+  throw UsageError(comm::core::format("{} {}: a process may have {} open files here, and this takes {}; see ulimit -n",
+                                      children, what, limit.rlim_cur, ours + of_a_rank * children));
+}
+
+void require_at_most(std::size_t most, std::size_t ranks, BackendKind backend) {
+  if (ranks <= most) return;
+  throw UsageError(comm::core::format("-n {}: at most {} ranks with {}", ranks, most, comm::to_string(backend)));
+}
+
+// Where nobody says how many. MPI's launchers start ranks on all that Slurm gave to the job, whatever this machine has.
+std::size_t usual_ranks(BackendKind backend, const comm::topology::Machine& machine) {
+  if (backend == BackendKind::Local) return 1;
+  const auto tasks =
+      backend == BackendKind::Mpi && comm::slurm::is_slurm_job() ? comm::slurm::num_tasks() : std::nullopt;
+  return tasks && *tasks > 0 ? static_cast<std::size_t>(*tasks) : usable_cores(machine);
 }
 
 // Which backend, and how many ranks: what fits together, or what is wrong with it. Returns the ranks.
@@ -144,17 +158,14 @@ std::size_t settle(RunOptions& options, const comm::topology::Machine& machine) 
   const BackendKind backend = options.backend;
   // Under another launcher it is the program's library that counts.
   if (backend != BackendKind::Mpi) require_compiled_in(backend);
-  const std::size_t ranks = options.ranks.value_or(backend == BackendKind::Local ? 1 : usable_cores(machine));
+  const std::size_t ranks = options.ranks ? *options.ranks : usual_ranks(backend, machine);
   if (ranks == 0) throw UsageError("-n 0: a job has at least one rank");
   if (backend == BackendKind::Mpi) return ranks;
   if (backend == BackendKind::Local && ranks != 1) {
     throw UsageError(comm::core::format("-n {}: the local backend is one process; use --backend shm", ranks));
   }
-  const std::size_t most = backend == BackendKind::Tcp ? most_ranks_of_tcp : most_ranks_of_shm;
-  if (ranks > most) {
-    throw UsageError(comm::core::format("-n {}: at most {} ranks with {}", ranks, most, comm::to_string(backend)));
-  }
-  require_open_files(ranks);
+  require_at_most(backend == BackendKind::Tcp ? most_ranks_of_tcp : most_ranks_of_shm, ranks, backend);
+  require_open_files(ranks, "ranks");
   return ranks;
 }
 
@@ -172,6 +183,8 @@ int run_on(const RunOptions& options, const std::vector<HostShare>& places, cons
   require_compiled_in(BackendKind::Tcp);
   const auto hosts = fill(places, options.ranks);
   const JobPlan plan = relay_plan(options, hosts, reach);
+  require_at_most(most_ranks_of_tcp, plan.job_ranks, BackendKind::Tcp);
+  require_open_files(hosts.size(), "hosts");  // of an agent we keep as many open as of a rank
   if (options.verbose || options.dry_run) {
     std::size_t first = 0;
     for (const HostShare& host : hosts) {

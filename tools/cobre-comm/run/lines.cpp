@@ -1,6 +1,7 @@
 #include "lines.hpp"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +16,15 @@ void Stream::write_some() {
   // Looked at again, because our other stream may be the same pipe and have filled it.
   pollfd entry{.fd = descriptor_, .events = POLLOUT, .revents = 0};
   if (poll(&entry, 1, 0) <= 0) return;
-  const std::size_t part = std::min<std::size_t>(waiting_.size() - written_, PIPE_BUF);
-  const ssize_t count = write(descriptor_, waiting_.data() + written_, part);
+  // Whole lines while they fit, for our other stream may be the same pipe, and lines of its own stand between the
+  // parts.
+  std::string_view part = std::string_view(waiting_).substr(written_);
+  if (part.size() > PIPE_BUF) {
+    part = part.substr(0, PIPE_BUF);
+    part = part.substr(0, part.rfind('\n') + 1);  // nothing where there is no end of a line
+    if (part.empty()) part = std::string_view(waiting_).substr(written_, PIPE_BUF);
+  }
+  const ssize_t count = write(descriptor_, part.data(), part.size());
   if (count < 0) {
     if (errno == EINTR || errno == EAGAIN) return;
     closed_ = true;  // nobody reads any more, or the disk is full: nothing more can be told
@@ -24,6 +32,7 @@ void Stream::write_some() {
     written_ = 0;
     return;
   }
+  if (count > 0) line_is_over_ = part[static_cast<std::size_t>(count) - 1] == '\n';
   written_ += static_cast<std::size_t>(count);
   if (written_ == waiting_.size()) {
     waiting_.clear();
@@ -32,6 +41,13 @@ void Stream::write_some() {
     waiting_.erase(0, written_);
     written_ = 0;
   }
+}
+
+bool same_file(const Stream& one, const Stream& other) noexcept {
+  struct stat a {};
+  struct stat b {};
+  if (fstat(one.descriptor(), &a) != 0 || fstat(other.descriptor(), &b) != 0) return false;
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 void LineCutter::emit(std::string_view line, Stream& stream) {

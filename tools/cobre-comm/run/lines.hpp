@@ -21,6 +21,9 @@ class Stream {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool has_room() const noexcept { return waiting_.size() - written_ < limit; }
   [[nodiscard]] bool pending() const noexcept { return written_ < waiting_.size(); }
+  /// Whether the rest of a line waits, of which a part is written. What a rank that has the stream to itself left
+  /// without an end, such as a question, is no such line once it is out: its rest may never come.
+  [[nodiscard]] bool within_line() const noexcept { return pending() && !line_is_over_; }
   /// Whether whoever read this stream is gone.
   [[nodiscard]] bool closed() const noexcept { return closed_; }
 
@@ -32,9 +35,13 @@ class Stream {
 
   int descriptor_;
   std::string waiting_;
-  std::size_t written_ = 0;  // of `waiting_`
+  std::size_t written_ = 0;   // of `waiting_`
+  bool line_is_over_ = true;  // the last byte that was written ended it, or none was
   bool closed_ = false;
 };
+
+/// Whether both lead to one pipe, file or terminal, where a line of one must not land inside a line of the other.
+[[nodiscard]] bool same_file(const Stream& one, const Stream& other) noexcept;
 
 /// What one rank writes to one stream, cut into lines. Half a line waits here for its other half.
 class LineCutter {

@@ -103,6 +103,9 @@ Words slurm_words(const RunOptions& options, const std::string& srun, MpiFamily 
   if (options.binding == Binding::Numa) words.emplace_back("--cpu-bind=ldoms");
   if (options.tag) words.emplace_back("--label");
   if (!options.keep_going) words.emplace_back("--kill-on-bad-exit");
+  if (options.timeout_seconds) {  // Slurm counts minutes, and would round up itself
+    words.push_back(comm::core::format("--time={:.0f}", std::ceil(*options.timeout_seconds / 60)));
+  }
   return words;
 }
 

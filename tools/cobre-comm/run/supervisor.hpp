@@ -104,6 +104,7 @@ class Job {
   GroupView witness_;
   Stream output_{STDOUT_FILENO};
   Stream errors_{STDERR_FILENO};
+  const bool one_file_ = same_file(output_, errors_);
   std::vector<pid_t> pids_;
   std::vector<Source> sources_;   // two a child
   std::vector<Outbox> outboxes_;  // one a child; in use where children are relays

@@ -30,8 +30,11 @@ void Job::wait_for_something() {
   const bool reads_on = !is_relay() || outboxes_.front().has_room();
   const std::size_t reading = watch(reads_on ? input_.wants_read() : -1, POLLIN);
   const std::size_t writing = watch(input_.wants_write(), POLLOUT);
-  const std::size_t output = watch(output_.pending() ? output_.descriptor() : -1, POLLOUT);
-  const std::size_t errors = watch(errors_.pending() ? errors_.descriptor() : -1, POLLOUT);
+  const auto has_the_word = [&](const Stream& stream, const Stream& other) {
+    return stream.pending() && !(one_file_ && other.within_line());
+  };
+  const std::size_t output = watch(has_the_word(output_, errors_) ? output_.descriptor() : -1, POLLOUT);
+  const std::size_t errors = watch(has_the_word(errors_, output_) ? errors_.descriptor() : -1, POLLOUT);
   const std::size_t orders = watch(orders_ != nullptr ? STDIN_FILENO : -1, POLLIN);
   const std::size_t first_outbox = entries.size();
   for (const Outbox& outbox : outboxes_) watch(outbox.wants_write(), POLLOUT);
@@ -42,7 +45,7 @@ void Job::wait_for_something() {
 
   (void)poll(entries.data(), entries.size(), milliseconds_to_wait());
   if (happened(output)) output_.write_some();
-  if (happened(errors)) errors_.write_some();
+  if (happened(errors) && has_the_word(errors_, output_)) errors_.write_some();  // the other one may have just begun
   if (happened(reading)) input_.read_some();
   if (happened(writing)) input_.write_some();
   if (happened(view)) witness_.take();

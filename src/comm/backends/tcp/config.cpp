@@ -54,6 +54,20 @@ std::string read_secret(const std::string& file) {
   return secret;
 }
 
+// Where a step's rank 0 listens. A port that Slurm set aside for the step is nobody else's; it lists them as numbers
+// and ranges: 12000-12003,12010. Without one, steps that run on one node at the same time must not meet at the same
+// port, which is below those that the kernel gives away.
+std::uint16_t port_of_step() {
+  if (const auto reserved = slurm::detail::text("SLURM_STEP_RESV_PORTS")) {
+    const auto first = slurm::detail::parse_number<std::uint16_t>(reserved->substr(0, reserved->find_first_of(",-")));
+    if (first.value_or(0) != 0) return *first;
+  }
+  const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
+  std::uint64_t mixed = 0;
+  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
+  return static_cast<std::uint16_t>(20000 + mixed % 12000);
+}
+
 // What a step of several tasks says of itself; nothing where this is none, or says too little.
 std::optional<TcpConfig> from_slurm() {
   const auto tasks = slurm::step_num_tasks();
@@ -65,11 +79,7 @@ std::optional<TcpConfig> from_slurm() {
   config.size = static_cast<std::size_t>(*tasks);
   config.coordinator = tcp::first_node(*nodes);
   config.munge = true;
-  // Steps that run on one node at the same time must not meet at the same port. Below those that the kernel gives away.
-  const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
-  std::uint64_t mixed = 0;
-  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
-  config.port = static_cast<std::uint16_t>(20000 + mixed % 12000);
+  config.port = port_of_step();
   return config;
 }
 
@@ -90,7 +100,11 @@ TcpConfig TcpConfig::from_environment() {
   config.port = static_cast<std::uint16_t>(environment.number("COBRE_TCP_PORT", 1, 65535).value_or(config.port));
   config.bind_address = environment.text("COBRE_TCP_BIND_ADDR").value_or("");
   config.secret.file = environment.text("COBRE_TCP_SECRET_FILE").value_or("");
-  if (const char* const secret = std::getenv("COBRE_TCP_SECRET")) config.secret.value = secret;
+  if (const char* const secret = std::getenv("COBRE_TCP_SECRET")) {
+    // Whoever sets it wants to be protected: a file that could not be read must not turn that off.
+    if (*secret == '\0') throw InvalidConfiguration("tcp", "COBRE_TCP_SECRET", "", "the job's secret, or not set");
+    config.secret.value = secret;
+  }
   if (const auto timeout = environment.number("COBRE_TCP_CONNECT_TIMEOUT_MS", 1, longest_timeout_ms)) {
     config.connect_timeout = std::chrono::milliseconds(*timeout);
   }
@@ -110,16 +124,18 @@ TcpConfig TcpConfig::from_environment() {
 namespace tcp {
 
 std::string first_node(std::string_view list) {
-  const auto end = list.find_first_of(",[");
-  std::string node(list.substr(0, end));
-  if (end == std::string_view::npos || list[end] == ',') return node;
-  const std::string_view numbers = list.substr(end + 1);
-  node += numbers.substr(0, numbers.find_first_of(",-]"));
-  // What stands behind the brackets belongs to every name: n[1-2]-ib.
-  const auto close = numbers.find(']');
-  if (close == std::string_view::npos) return node;
-  const std::string_view rest = numbers.substr(close + 1);
-  return node + std::string(rest.substr(0, rest.find(',')));
+  std::string node;
+  for (;;) {
+    const auto end = list.find_first_of(",[");
+    node += list.substr(0, end);
+    if (end == std::string_view::npos || list[end] == ',') return node;
+    list.remove_prefix(end + 1);
+    node += list.substr(0, list.find_first_of(",-]"));
+    // What stands behind the brackets belongs to every name, and may have brackets again: rack[0-1]node[0-3]-ib.
+    const auto close = list.find(']');
+    if (close == std::string_view::npos) return node;
+    list.remove_prefix(close + 1);
+  }
 }
 
 void check(const TcpConfig& config) {
