@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 
 from terminal import drawn_on_terminal  # noqa: E402
-from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start  # noqa: E402
+from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start, write_script  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
 FAST = ["bench", "--effort", "0.005"]
@@ -43,6 +43,10 @@ class Measuring(CommandTest):
         for name in programs:
             shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
         return shutil.copy(COMMAND, os.path.join(prefix, "bin")), folder
+
+    def install_fake(self, folder, name, *lines):
+        """A program of that name that does what the lines of a shell script say."""
+        write_script(os.path.join(folder, f"cobre-bench-{name}"), "\n".join(("#!/bin/sh", *lines)) + "\n")
 
     def test_every_backend_and_every_peer_has_a_record_for_each_point(self):
         job = run(*QUICK, "--ops", "allreduce", "--sizes", "8,1K", "--ranks", 2, "--json", file("all.json"), timeout=90)
@@ -122,6 +126,18 @@ class Measuring(CommandTest):
         record = load("marked.json")["records"][0]
         self.assertEqual((record["bar"]["against"], record["bar"]["bar"], record["loses"]), ("openmpi", 1e6, True))
 
+    def test_a_bar_against_one_of_ours_excuses_nobody_from_being_slower_than_a_peer(self):
+        command, programs = self.install("ours", "limits")
+        self.install_fake(programs, "gloo", "echo barrier 0 0.0001")
+        with open(file("low.json"), "w", encoding="utf-8") as out:
+            json.dump({"bars": [{"backend": "tcp", "op": "barrier", "against": ["shm"], "ratios": {"any": 1e-6}},
+                                {"backend": "shm", "op": "barrier", "against": ["gloo"], "ratios": {"any": 1e-6}}]}, out)
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm,tcp", "--peers", "gloo", "--bars", file("low.json"),
+                  "--json", file("excused.json"), command=command)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertEqual({r["backend"]: r["loses"] for r in load("excused.json")["records"]}, {"shm": False, "tcp": True, "gloo": False})
+        self.assertRegex(job.stdout, r"(?m)^ +tcp .* of 0.00  <- slower$")
+
     def test_a_peer_that_is_not_installed_is_named_as_such(self):
         command, _ = self.install("ours", "limits")
         job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "mpich", command=command)
@@ -130,10 +146,7 @@ class Measuring(CommandTest):
 
     def test_a_peer_with_wrong_data_fails_the_run_and_is_named(self):
         command, programs = self.install("ours", "limits")
-        peer = os.path.join(programs, "cobre-bench-gloo")
-        with open(peer, "w", encoding="utf-8") as out:
-            out.write("#!/bin/sh\necho 'a launcher says something'\necho 'rank 1: wrong data in barrier' >&2\nexit 1\n")
-        os.chmod(peer, 0o755)
+        self.install_fake(programs, "gloo", "echo 'a launcher says something'", "echo 'rank 1: wrong data in barrier' >&2", "exit 1")
         job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo", command=command)
         self.assertEqual(job.returncode, 1, job.stderr)
         self.assertRegex(job.stdout, r"(?m)^barrier +0  shm ")
