@@ -41,8 +41,11 @@ class Measuring(CommandTest):
         os.makedirs(os.path.join(prefix, "bin"))
         os.makedirs(folder)
         for name in programs:
-            shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
+            self.install_real(folder, name)
         return shutil.copy(COMMAND, os.path.join(prefix, "bin")), folder
+
+    def install_real(self, folder, name):
+        shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
 
     def install_fake(self, folder, name, *lines):
         """A program of that name that does what the lines of a shell script say."""
@@ -152,6 +155,64 @@ class Measuring(CommandTest):
         self.assertRegex(job.stdout, r"(?m)^barrier +0  shm ")
         self.assertIn("\ngloo: ended with code 1: rank 1: wrong data in barrier in barrier with 2 ranks\n", job.stdout)
 
+    def test_contestants_take_turns_in_every_round(self):
+        command, programs = self.install()
+        order = file("order")
+        self.install_fake(programs, "limits")
+        for name in ("ours", "gloo"):  # of ours, two ranks are started
+            self.install_fake(programs, name, f'[ "${{COBRE_SHM_RANK:-0}}" = 0 ] || exit 0', f"echo {name} >> {order}", "echo barrier 0 1")
+        job = run(*FAST, "--rounds", 3, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo", command=command)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        with open(order, encoding="utf-8") as log:
+            self.assertEqual(log.read().split(), ["ours", "gloo"] * 3)
+
+    def test_an_mpi_peer_is_started_at_both_thread_levels_and_the_faster_counts(self):
+        command, programs = self.install()
+        for name in ("ours", "limits"):
+            self.install_fake(programs, name, "echo barrier 0 4")
+        self.install_fake(programs, "mpich", '[ "$1" = single ] && echo barrier 0 5', '[ "$1" = multiple ] && echo barrier 0 3', "exit 0")
+        launcher = os.path.join(programs, "mpirun")  # that starts one rank, whatever it is asked for
+        write_script(launcher, '#!/bin/sh\n[ "$1" = --version ] && exec echo "Open MPI"\n'
+                               'while [ "${1##*/}" != cobre-bench-mpich ]; do shift; done\nexec "$@"\n')
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "mpich", "--json", file("levels.json"),
+                  command=command, env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"})
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        records = {r["backend"]: r for r in load("levels.json")["records"]}
+        self.assertEqual((records["mpich"]["thread_level"], records["mpich"]["median_us"]), ("multiple", 3))
+        self.assertEqual((records["shm"]["ratio"], records["shm"]["best_peer"]), (0.75, "mpich"))
+
+    def pinned(self, job, program):
+        """The cores of its processes that may use one alone."""
+        found = []
+        for pid in descendants_of(job.pid):
+            try:
+                if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == program:
+                    found.append(os.sched_getaffinity(pid))
+            except (FileNotFoundError, ProcessLookupError):  # gone meanwhile
+                pass
+        return [cores for cores in found if len(cores) == 1]
+
+    def test_every_program_gives_its_ranks_cores_of_their_own(self):
+        self.assertGreaterEqual(len(os.sched_getaffinity(0)), 2, "where ranks share cores, nobody is pinned")
+        command, programs = self.install("openmpi", "boost-mpi", "gloo")
+        self.install_fake(programs, "limits")
+        for who, peer in (("gloo", True), ("openmpi", True), ("boost-mpi", True), ("ours", False)):
+            with self.subTest(who=who):
+                if peer:
+                    self.install_fake(programs, "ours", "echo barrier 0 1")
+                else:
+                    self.install_real(programs, "ours")
+                # Longer than anybody looks: it is ended as soon as it was seen.
+                job = start("bench", "--effort", 1000, "--ops", "barrier", "--ranks", 2, "--backends", "shm",
+                            "--peers", who if peer else "none", command=command)
+                self.wait_until(lambda: len(self.pinned(job, f"cobre-bench-{who}")) == 2, "two ranks with a core each")
+                first, second = self.pinned(job, f"cobre-bench-{who}")
+                self.assertNotEqual(first, second)
+                started = descendants_of(job.pid)
+                job.send_signal(signal.SIGINT)
+                self.ended(job)
+                self.expect_gone(started, seconds=5)
+
     def test_programs_that_are_missing_are_named_with_where_they_were_looked_for(self):
         command, _ = self.install()
         job = run("bench", command=command)
@@ -186,7 +247,7 @@ class Modes(CommandTest):
         # Of a production iteration, as reference: 192 states of 2080 numbers; here 4, and cuts with a header of 25 bytes.
         stage = 192 * 4 * 8 + 192 * (25 + 4 * 8) + 19 * (8 + 4) + 2 * 14 * 8
         self.assertEqual({r["bytes"] for r in document["records"]}, {192 * 8 + 2 * 8 + 59 * stage + 8})
-        self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* openmpi|mpich")
+        self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* (?:openmpi|mpich)\b")
 
     def test_the_exchanges_of_the_reference_application_run_everywhere(self):
         patterns = {"sddp-example", "sddp-example-regions"}
