@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "bench/check.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
 
@@ -67,6 +72,71 @@ TEST(Judging, TheTableSaysWhichShareOfTheLimitWasReached) {
   Record record = record_of("shm", 4);
   record.limit = 1;
   EXPECT_NE(as_table({}, {record}).find(" 25%"), std::string::npos);
+}
+
+/// What a comparison says with a stored run in which shm has a ratio of 2 to openmpi, at 8 and at 16 bytes.
+class StoredRun : public testing::Test {
+ protected:
+  StoredRun() {
+    std::ofstream out(file_);
+    out << R"({"records":[)";
+    for (const int bytes : {8, 16}) {
+      out << R"({"op":"allreduce","backend":"shm","ranks":2,"bytes":)" << bytes
+          << R"(,"ratio":2.0,"best_peer":"openmpi"},)";
+    }
+    out << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":8,"ratio":null,"best_peer":null}]})";
+  }
+  ~StoredRun() override { (void)std::remove(file_.c_str()); }
+
+  static Record cell(std::size_t bytes, double ratio, const std::string& peer = "openmpi") {
+    Record record = record_of("shm", 1);
+    record.operation = "allreduce";
+    record.bytes = bytes;
+    record.ratio = ratio;
+    record.best_peer = peer;
+    return record;
+  }
+  [[nodiscard]] Findings beside(const std::vector<Record>& records) const { return Baseline(file_).compare(records); }
+
+ private:
+  std::string file_ = testing::TempDir() + "stored-" + std::to_string(getpid()) + ".json";
+};
+
+TEST_F(StoredRun, FifteenPercentLessIsTolerated) {
+  const Findings findings = beside({cell(8, 2 * 0.86), cell(16, 2.5)});
+  EXPECT_FALSE(findings.worse);
+  EXPECT_EQ(findings.text, "0 of 2 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, MoreThanThatIsNot) {
+  const Findings findings = beside({cell(8, 2 * 0.84), cell(16, 2.5)});
+  EXPECT_TRUE(findings.worse);
+  EXPECT_EQ(findings.text,
+            "worse: allreduce of 8 bytes on shm with 2 ranks has a ratio of 1.68 to openmpi, was 2.00\n"
+            "1 of 2 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, ACellThatWasNotMeasuredNowIsNamed) {
+  const Findings findings = beside({cell(8, 2)});
+  EXPECT_FALSE(findings.worse);
+  EXPECT_EQ(findings.text,
+            "not compared: allreduce on shm with 2 ranks, which the stored run has: 16 bytes\n"
+            "0 of 1 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, ARatioToAnotherPeerIsSaidToBeOne) {
+  EXPECT_EQ(beside({cell(8, 1.9, "mpich"), cell(16, 1, "gloo")}).text,
+            "another peer: allreduce of 8 bytes on shm with 2 ranks has a ratio of 1.90 to mpich, was 2.00 to openmpi\n"
+            "worse: allreduce of 16 bytes on shm with 2 ranks has a ratio of 1.00 to gloo, was 2.00 to openmpi\n"
+            "1 of 2 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, NothingComparedIsNothingShown) {
+  const Findings findings = beside({});
+  EXPECT_TRUE(findings.worse);
+  EXPECT_EQ(findings.text,
+            "not compared: allreduce on shm with 2 ranks, which the stored run has: 8, 16 bytes\n"
+            "0 of 0 cells became more than 15 % worse: the stored run has none of them\n");
 }
 
 }  // namespace
