@@ -74,6 +74,23 @@ TEST(Judging, TheTableSaysWhichShareOfTheLimitWasReached) {
   EXPECT_NE(as_table({}, {record}).find(" 25%"), std::string::npos);
 }
 
+TEST(Limit, OfACopyIsTheFasterOfTheTwoWaysIntoAnotherProcess) {
+  const std::string rest = "flag_exchange 0 0.1\nline_handover 0 0.01\nadd 400 1\n";
+  const auto of_broadcast = [&](const std::string& copies) {
+    return Limits(rest + copies).of("broadcast", 800, 2, 2, false).value();
+  };
+  EXPECT_EQ(of_broadcast("memcpy 800 4\nreadv 800 6\n"), 4.0 / 2) << "by two cores";
+  EXPECT_EQ(of_broadcast("memcpy 800 4\nreadv 800 3\n"), 3.0 / 2);
+  EXPECT_EQ(of_broadcast("memcpy 800 4\n"), 4.0 / 2) << "the kernel may forbid it";
+  EXPECT_EQ(Limits(rest + "memcpy 400 4\nreadv 400 2\n").of("allreduce", 800, 2, 2, false), 1.0 + 2);
+}
+
+TEST(Limit, NobodyIsFasterThanASignal) {
+  const Limits limits("flag_exchange 0 5\nline_handover 0 7\nmemcpy 800 4\nreadv 800 3\n");
+  EXPECT_EQ(limits.of("allgatherv", 800, 2, 2, false), 5);
+  EXPECT_EQ(limits.of("broadcast", 800, 2, 2, false), 7);
+}
+
 /// What a comparison says with a stored run in which shm has a ratio of 2 to openmpi, at 8 and at 16 bytes.
 class StoredRun : public testing::Test {
  protected:

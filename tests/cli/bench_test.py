@@ -101,11 +101,12 @@ class Measuring(CommandTest):
         cores = document["machine"]["usable_cores"]
         flag, line, answer = of["flag_exchange", 0], of["line_handover", 0], of["loopback", 8]
         each = ranks / min(ranks, cores)  # what every rank does, by fewer cores
-        copies, part, adds = each * of["memcpy", 24], each * of["memcpy", 8], each * (ranks - 1) * of["add", 8]
+        copy = {size: min(of["memcpy", size], of["readv", size]) for size in (8, 24)}
+        copies, part, adds = each * copy[24], each * copy[8], each * (ranks - 1) * of["add", 8]
         in_memory = {
             "broadcast": max(line, copies * (ranks - 1) / ranks), "allgatherv": max(2 * flag, copies), "alltoall": max(2 * flag, copies),
             "gather": max(line, part), "scatter": max(line, part), "reduce": max(line, adds), "scan": max(line, adds + part),
-            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(2 * flag, 2 / min(2, cores) * of["memcpy", 24]),
+            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(2 * flag, 2 / min(2, cores) * copy[24]),
         }
         to_all, foreign, own = of["loopback_stream", 32], of["loopback_stream", 16], of["loopback_stream", 24]
         through_sockets = {
