@@ -6,11 +6,14 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/check.hpp"
+#include "bench/plan_table.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
 
@@ -72,6 +75,23 @@ TEST(Judging, TheTableSaysWhichShareOfTheLimitWasReached) {
   Record record = record_of("shm", 4);
   record.limit = 1;
   EXPECT_NE(as_table({}, {record}).find(" 25%"), std::string::npos);
+}
+
+TEST(Plans, TheSetUpIsSpreadOverTheCallsAndPaysWhenTheyHaveSavedIt) {
+  const Record plain = record_of("shm", 5);
+  Record plan = record_of("shm", 3);
+  plan.operation += "_init";
+  plan.setup = 100;
+  const auto last_words = [&](std::size_t count) {
+    std::istringstream text(as_table_of_plans({}, {plain, plan}));
+    const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+    return std::vector(words.end() - static_cast<std::ptrdiff_t>(count), words.end());
+  };
+  // plain, persistent, set-up, of 10, 100, 1000 and 10 000 calls, pays after
+  EXPECT_EQ(last_words(8),
+            (std::vector<std::string>{"5.000", "3.000", "100.0", "13.0", "4.000", "3.100", "3.010", "50"}));
+  plan.summary.median = 6;
+  EXPECT_EQ(last_words(1), std::vector<std::string>{"never"});
 }
 
 TEST(Limit, OfACopyIsTheFasterOfTheTwoWaysIntoAnotherProcess) {
