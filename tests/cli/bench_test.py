@@ -13,6 +13,7 @@ from terminal import drawn_on_terminal  # noqa: E402
 from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start, write_script  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
+WITHOUT_THREADS = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "cli_mpi_without_threads.so")
 FAST = ["bench", "--effort", "0.005"]
 QUICK = [*FAST, "--rounds", "1"]
 FIELDS = ["op", "backend", "ranks", "bytes", "median_us", "p99_us", "min_us", "limit_us"]
@@ -33,7 +34,7 @@ def load(name):
         return json.load(text)
 
 
-class Measuring(CommandTest):
+class Installing(CommandTest):
     def install(self, *programs):
         """A copy of the command that finds these programs and no others; and where it looks for them."""
         prefix = file(self.id())
@@ -51,6 +52,8 @@ class Measuring(CommandTest):
         """A program of that name that does what the lines of a shell script say."""
         write_script(os.path.join(folder, f"cobre-bench-{name}"), "\n".join(("#!/bin/sh", *lines)) + "\n")
 
+
+class Measuring(Installing):
     def test_every_backend_and_every_peer_has_a_record_for_each_point(self):
         job = run(*QUICK, "--ops", "allreduce", "--sizes", "8,1K", "--ranks", 2, "--json", file("all.json"), timeout=90)
         self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
@@ -156,6 +159,15 @@ class Measuring(CommandTest):
         self.assertRegex(job.stdout, r"(?m)^barrier +0  shm ")
         self.assertIn("\ngloo: ended with code 1: rank 1: wrong data in barrier in barrier with 2 ranks\n", job.stdout)
 
+    def test_programs_that_are_missing_are_named_with_where_they_were_looked_for(self):
+        command, _ = self.install()
+        job = run("bench", command=command)
+        self.assertEqual((job.returncode, job.stdout), (2, ""))
+        self.assertIn("cobre-bench-ours is neither in ", job.stderr)
+        self.assertIn("-DCOBRE_COMM_BENCH_PEERS=ON", job.stderr)
+
+
+class Method(Installing):
     def test_contestants_take_turns_in_every_round(self):
         command, programs = self.install()
         order = file("order")
@@ -182,44 +194,14 @@ class Measuring(CommandTest):
         self.assertEqual((records["mpich"]["thread_level"], records["mpich"]["median_us"]), ("multiple", 3))
         self.assertEqual((records["shm"]["ratio"], records["shm"]["best_peer"]), (0.75, "mpich"))
 
-    def pinned(self, job, program):
-        """The cores of its processes that may use one alone."""
-        found = []
-        for pid in descendants_of(job.pid):
-            try:
-                if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == program:
-                    found.append(os.sched_getaffinity(pid))
-            except (FileNotFoundError, ProcessLookupError):  # gone meanwhile
-                pass
-        return [cores for cores in found if len(cores) == 1]
-
-    def test_every_program_gives_its_ranks_cores_of_their_own(self):
-        self.assertGreaterEqual(len(os.sched_getaffinity(0)), 2, "where ranks share cores, nobody is pinned")
-        command, programs = self.install("openmpi", "boost-mpi", "gloo")
-        self.install_fake(programs, "limits")
-        for who, peer in (("gloo", True), ("openmpi", True), ("boost-mpi", True), ("ours", False)):
-            with self.subTest(who=who):
-                if peer:
-                    self.install_fake(programs, "ours", "echo barrier 0 1")
-                else:
-                    self.install_real(programs, "ours")
-                # Longer than anybody looks: it is ended as soon as it was seen.
-                job = start("bench", "--effort", 1000, "--ops", "barrier", "--ranks", 2, "--backends", "shm",
-                            "--peers", who if peer else "none", command=command)
-                self.wait_until(lambda: len(self.pinned(job, f"cobre-bench-{who}")) == 2, "two ranks with a core each")
-                first, second = self.pinned(job, f"cobre-bench-{who}")
-                self.assertNotEqual(first, second)
-                started = descendants_of(job.pid)
-                job.send_signal(signal.SIGINT)
-                self.ended(job)
-                self.expect_gone(started, seconds=5)
-
-    def test_programs_that_are_missing_are_named_with_where_they_were_looked_for(self):
-        command, _ = self.install()
-        job = run("bench", command=command)
-        self.assertEqual((job.returncode, job.stdout), (2, ""))
-        self.assertIn("cobre-bench-ours is neither in ", job.stderr)
-        self.assertIn("-DCOBRE_COMM_BENCH_PEERS=ON", job.stderr)
+    def test_a_thread_level_that_was_not_granted_gets_no_record(self):
+        words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "openmpi,boost-mpi", "--json", file("granted.json")]
+        job = run(*words, env=os.environ | {"LD_PRELOAD": WITHOUT_THREADS})
+        self.assertEqual(job.returncode, 1, job.stderr + job.stdout)
+        for peer in ("openmpi", "boost-mpi"):
+            self.assertRegex(job.stdout, rf"(?m)^{peer}, multiple: ended with code 1: this MPI library does not grant MPI_THREAD_MULTIPLE in barrier")
+        self.assertEqual({r["backend"]: r["thread_level"] for r in load("granted.json")["records"]},
+                         {"shm": None, "openmpi": "single", "boost-mpi": "single"})
 
 
 class Modes(CommandTest):

@@ -10,9 +10,9 @@ LIMIT = 30  # seconds, for anything
 STARTED = []  # by the test that runs
 
 
-def start(*arguments, command=COMMAND, **how):
+def start(*arguments, **how):
     how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
-    STARTED.append(subprocess.Popen([command, *map(str, arguments)], **how))
+    STARTED.append(subprocess.Popen([COMMAND, *map(str, arguments)], **how))
     return STARTED[-1]
 
 
