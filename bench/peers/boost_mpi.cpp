@@ -40,9 +40,14 @@ struct Ranks {
 
 int main(int argc, char** argv) {
   const bool single = argc > 1 && std::string_view(argv[1]) == "single";
-  const mpi::environment environment(argc, argv, single ? mpi::threading::single : mpi::threading::multiple);
+  const auto wanted = single ? mpi::threading::single : mpi::threading::multiple;
+  const mpi::environment environment(argc, argv, wanted);
   const mpi::communicator world;
   Ranks ranks(world);
+  if (mpi::environment::thread_level() < wanted) {
+    if (ranks.rank == 0) std::fputs(bench::without_threads, stderr);
+    return 1;
+  }
   bench::pin(ranks.rank, ranks.size);
   bench::compete(ranks, bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2)));
 }

@@ -28,6 +28,9 @@ inline Task read_task(std::span<char* const> words) {
   return task;
 }
 
+/// What is said instead of numbers that would stand under a thread level which was not granted.
+inline constexpr const char* without_threads = "this MPI library does not grant MPI_THREAD_MULTIPLE\n";
+
 /// Who gives how many of the numbers of an allgatherv, in both of the integers that libraries want: `total` things that
 /// are `width` numbers wide.
 struct Parts {

@@ -59,11 +59,17 @@ struct Ranks {
 
 int main(int argc, char** argv) {
   const bool single = argc > 1 && std::string_view(argv[1]) == "single";
+  const int wanted = single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+  MPI_Init_thread(&argc, &argv, wanted, &provided);
   Ranks ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
+  if (provided < wanted) {
+    if (ranks.rank == 0) std::fputs(bench::without_threads, stderr);
+    MPI_Finalize();
+    return 1;
+  }
   bench::pin(ranks.rank, ranks.size);
   const bench::Task task = bench::read_task(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   if (task.operation.starts_with("sddp-example")) {

@@ -10,9 +10,10 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 
 from terminal import drawn_on_terminal  # noqa: E402
-from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start  # noqa: E402
+from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start, write_script  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
+WITHOUT_THREADS = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "cli_mpi_without_threads.so")
 FAST = ["bench", "--effort", "0.005"]
 QUICK = [*FAST, "--rounds", "1"]
 FIELDS = ["op", "backend", "ranks", "bytes", "median_us", "p99_us", "min_us", "limit_us"]
@@ -33,7 +34,7 @@ def load(name):
         return json.load(text)
 
 
-class Measuring(CommandTest):
+class Installing(CommandTest):
     def install(self, *programs):
         """A copy of the command that finds these programs and no others; and where it looks for them."""
         prefix = file(self.id())
@@ -41,9 +42,18 @@ class Measuring(CommandTest):
         os.makedirs(os.path.join(prefix, "bin"))
         os.makedirs(folder)
         for name in programs:
-            shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
+            self.install_real(folder, name)
         return shutil.copy(COMMAND, os.path.join(prefix, "bin")), folder
 
+    def install_real(self, folder, name):
+        shutil.copy(os.path.join(os.path.dirname(COMMAND), "../../bench/peers", f"cobre-bench-{name}"), folder)
+
+    def install_fake(self, folder, name, *lines):
+        """A program of that name that does what the lines of a shell script say."""
+        write_script(os.path.join(folder, f"cobre-bench-{name}"), "\n".join(("#!/bin/sh", *lines)) + "\n")
+
+
+class Measuring(Installing):
     def test_every_backend_and_every_peer_has_a_record_for_each_point(self):
         job = run(*QUICK, "--ops", "allreduce", "--sizes", "8,1K", "--ranks", 2, "--json", file("all.json"), timeout=90)
         self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
@@ -94,11 +104,12 @@ class Measuring(CommandTest):
         cores = document["machine"]["usable_cores"]
         flag, line, answer = of["flag_exchange", 0], of["line_handover", 0], of["loopback", 8]
         each = ranks / min(ranks, cores)  # what every rank does, by fewer cores
-        copies, part, adds = each * of["memcpy", 24], each * of["memcpy", 8], each * (ranks - 1) * of["add", 8]
+        copy = {size: min(of["memcpy", size], of["readv", size]) for size in (8, 24)}
+        copies, part, adds = each * copy[24], each * copy[8], each * (ranks - 1) * of["add", 8]
         in_memory = {
             "broadcast": max(line, copies * (ranks - 1) / ranks), "allgatherv": max(2 * flag, copies), "alltoall": max(2 * flag, copies),
             "gather": max(line, part), "scatter": max(line, part), "reduce": max(line, adds), "scan": max(line, adds + part),
-            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(2 * flag, 2 / min(2, cores) * of["memcpy", 24]),
+            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(2 * flag, 2 / min(2, cores) * copy[24]),
         }
         to_all, foreign, own = of["loopback_stream", 32], of["loopback_stream", 16], of["loopback_stream", 24]
         through_sockets = {
@@ -122,6 +133,18 @@ class Measuring(CommandTest):
         record = load("marked.json")["records"][0]
         self.assertEqual((record["bar"]["against"], record["bar"]["bar"], record["loses"]), ("openmpi", 1e6, True))
 
+    def test_a_bar_against_one_of_ours_excuses_nobody_from_being_slower_than_a_peer(self):
+        command, programs = self.install("ours", "limits")
+        self.install_fake(programs, "gloo", "echo barrier 0 0.0001")
+        with open(file("low.json"), "w", encoding="utf-8") as out:
+            json.dump({"bars": [{"backend": "tcp", "op": "barrier", "against": ["shm"], "ratios": {"any": 1e-6}},
+                                {"backend": "shm", "op": "barrier", "against": ["gloo"], "ratios": {"any": 1e-6}}]}, out)
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm,tcp", "--peers", "gloo", "--bars", file("low.json"),
+                  "--json", file("excused.json"), command=command)
+        self.assertEqual(job.returncode, 0, job.stderr)
+        self.assertEqual({r["backend"]: r["loses"] for r in load("excused.json")["records"]}, {"shm": False, "tcp": True, "gloo": False})
+        self.assertRegex(job.stdout, r"(?m)^ +tcp .* of 0.00  <- slower$")
+
     def test_a_peer_that_is_not_installed_is_named_as_such(self):
         command, _ = self.install("ours", "limits")
         job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "mpich", command=command)
@@ -130,10 +153,7 @@ class Measuring(CommandTest):
 
     def test_a_peer_with_wrong_data_fails_the_run_and_is_named(self):
         command, programs = self.install("ours", "limits")
-        peer = os.path.join(programs, "cobre-bench-gloo")
-        with open(peer, "w", encoding="utf-8") as out:
-            out.write("#!/bin/sh\necho 'a launcher says something'\necho 'rank 1: wrong data in barrier' >&2\nexit 1\n")
-        os.chmod(peer, 0o755)
+        self.install_fake(programs, "gloo", "echo 'a launcher says something'", "echo 'rank 1: wrong data in barrier' >&2", "exit 1")
         job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo", command=command)
         self.assertEqual(job.returncode, 1, job.stderr)
         self.assertRegex(job.stdout, r"(?m)^barrier +0  shm ")
@@ -145,6 +165,43 @@ class Measuring(CommandTest):
         self.assertEqual((job.returncode, job.stdout), (2, ""))
         self.assertIn("cobre-bench-ours is neither in ", job.stderr)
         self.assertIn("-DCOBRE_COMM_BENCH_PEERS=ON", job.stderr)
+
+
+class Method(Installing):
+    def test_contestants_take_turns_in_every_round(self):
+        command, programs = self.install()
+        order = file("order")
+        self.install_fake(programs, "limits")
+        for name in ("ours", "gloo"):  # of ours, two ranks are started
+            self.install_fake(programs, name, f'[ "${{COBRE_SHM_RANK:-0}}" = 0 ] || exit 0', f"echo {name} >> {order}", "echo barrier 0 1")
+        job = run(*FAST, "--rounds", 3, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo", command=command)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        with open(order, encoding="utf-8") as log:
+            self.assertEqual(log.read().split(), ["ours", "gloo"] * 3)
+
+    def test_an_mpi_peer_is_started_at_both_thread_levels_and_the_faster_counts(self):
+        command, programs = self.install()
+        for name in ("ours", "limits"):
+            self.install_fake(programs, name, "echo barrier 0 4")
+        self.install_fake(programs, "mpich", '[ "$1" = single ] && echo barrier 0 5', '[ "$1" = multiple ] && echo barrier 0 3', "exit 0")
+        launcher = os.path.join(programs, "mpirun")  # that starts one rank, whatever it is asked for
+        write_script(launcher, '#!/bin/sh\n[ "$1" = --version ] && exec echo "Open MPI"\n'
+                               'while [ "${1##*/}" != cobre-bench-mpich ]; do shift; done\nexec "$@"\n')
+        job = run(*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "mpich", "--json", file("levels.json"),
+                  command=command, env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"})
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        records = {r["backend"]: r for r in load("levels.json")["records"]}
+        self.assertEqual((records["mpich"]["thread_level"], records["mpich"]["median_us"]), ("multiple", 3))
+        self.assertEqual((records["shm"]["ratio"], records["shm"]["best_peer"]), (0.75, "mpich"))
+
+    def test_a_thread_level_that_was_not_granted_gets_no_record(self):
+        words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "openmpi,boost-mpi", "--json", file("granted.json")]
+        job = run(*words, env=os.environ | {"LD_PRELOAD": WITHOUT_THREADS})
+        self.assertEqual(job.returncode, 1, job.stderr + job.stdout)
+        for peer in ("openmpi", "boost-mpi"):
+            self.assertRegex(job.stdout, rf"(?m)^{peer}, multiple: ended with code 1: this MPI library does not grant MPI_THREAD_MULTIPLE in barrier")
+        self.assertEqual({r["backend"]: r["thread_level"] for r in load("granted.json")["records"]},
+                         {"shm": None, "openmpi": "single", "boost-mpi": "single"})
 
 
 class Modes(CommandTest):
@@ -173,7 +230,7 @@ class Modes(CommandTest):
         # Of a production iteration, as reference: 192 states of 2080 numbers; here 4, and cuts with a header of 25 bytes.
         stage = 192 * 4 * 8 + 192 * (25 + 4 * 8) + 19 * (8 + 4) + 2 * 14 * 8
         self.assertEqual({r["bytes"] for r in document["records"]}, {192 * 8 + 2 * 8 + 59 * stage + 8})
-        self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* openmpi|mpich")
+        self.assertRegex(job.stdout, r"(?m)^sddp +\d+  shm .* (?:openmpi|mpich)\b")
 
     def test_the_exchanges_of_the_reference_application_run_everywhere(self):
         patterns = {"sddp-example", "sddp-example-regions"}

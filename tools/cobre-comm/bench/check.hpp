@@ -12,7 +12,7 @@
 namespace cobre::command::bench {
 
 struct Findings {
-  std::string text;  // a line for each cell that became worse, and the sum
+  std::string text;  // what became worse, what could not be compared as it was, and the sum
   bool worse = false;
 };
 
@@ -21,12 +21,18 @@ class Baseline {
   /// Reads what `--json` has written. Throws UsageError that says what is wrong with the file.
   explicit Baseline(const std::string& file);
 
-  /// Only cells that both have. None at all is as bad as a worse one: nothing was shown.
+  /// Only cells that both have: what this run lacks is said. None at all is as bad as a worse one: nothing was shown.
   [[nodiscard]] Findings compare(const std::vector<Record>& records) const;
 
  private:
   using Cell = std::tuple<std::string, std::string, std::size_t, std::size_t>;  // operation, backend, ranks, bytes
-  std::map<Cell, double> ratios_;
+  struct Stored {
+    double ratio;
+    std::string best_peer;
+  };
+  [[nodiscard]] std::string missing_in(const std::vector<Record>& records) const;
+
+  std::map<Cell, Stored> cells_;
 };
 
 }  // namespace cobre::command::bench

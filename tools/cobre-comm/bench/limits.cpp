@@ -81,6 +81,12 @@ std::optional<double> Limits::through_sockets(const std::string& operation, std:
   return most(answered, time("loopback_stream", foreign(bytes, ranks) * (moved_once ? 1 : 2)));
 }
 
+std::optional<double> Limits::copy(std::size_t bytes) const {
+  const auto by_hand = time("memcpy", bytes);
+  const auto by_kernel = time("readv", bytes);  // nothing where it is forbidden
+  return by_hand && by_kernel ? std::min(by_hand, by_kernel) : by_hand;
+}
+
 std::optional<double> Limits::through_memory(const std::string& operation, std::size_t bytes, std::size_t ranks,
                                              std::size_t cores) const {
   const auto flags = times(tree_steps(ranks), time("flag_exchange", 0));
@@ -88,26 +94,25 @@ std::optional<double> Limits::through_memory(const std::string& operation, std::
   // What all ranks together do, done by the cores that there are.
   const auto n = static_cast<double>(ranks);
   const double width = static_cast<double>(std::min(ranks, cores));
-  const auto copies = [&](double number) { return times(number / width, time("memcpy", bytes)); };
+  const auto copies = [&](double number) { return times(number / width, copy(bytes)); };
   // A share is what each rank works on where all work on one vector.
-  const auto shares = [&](const char* what, double number) {
-    return times(number * n / width, time(what, share(bytes, ranks)));
-  };
+  const auto shares = [&](double number, Time each) { return times(number * n / width, each); };
+  const auto copied_shares = [&](double number) { return shares(number, copy(share(bytes, ranks))); };
   if (operation == "allgatherv" || operation == "alltoall") return most(flags, copies(n));
   if (operation == "message") {  // there and back; sender and receiver may copy one half each
     const double hands = static_cast<double>(std::min<std::size_t>(2, cores));
-    return most(times(2, time("flag_exchange", 0)), times(2 / hands, time("memcpy", bytes)));
+    return most(times(2, time("flag_exchange", 0)), times(2 / hands, copy(bytes)));
   }
   // All adding, wherever the sums go.
-  const auto adds = shares("add", n - 1);
+  const auto adds = shares(n - 1, time("add", share(bytes, ranks)));
   // As with sockets, who only gives may run ahead.
   const auto ahead = time("line_handover", 0);
   if (operation == "broadcast") return most(ahead, copies(n - 1));
-  if (operation == "gather" || operation == "scatter") return most(ahead, shares("memcpy", 1));
+  if (operation == "gather" || operation == "scatter") return most(ahead, copied_shares(1));
   if (operation == "reduce") return most(ahead, adds);
-  if (operation == "scan") return most(ahead, sum(adds, shares("memcpy", 1)));  // the first rank's result is a copy
+  if (operation == "scan") return most(ahead, sum(adds, copied_shares(1)));  // the first rank's result is a copy
   // Each rank copies the sums that the others made. Buffers that everyone sees need no copy but the result.
-  return most(flags, sum(adds, shares("memcpy", n - 1)));
+  return most(flags, sum(adds, copied_shares(n - 1)));
 }
 
 }  // namespace cobre::command::bench

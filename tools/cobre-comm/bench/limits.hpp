@@ -30,6 +30,9 @@ class Limits {
 
  private:
   [[nodiscard]] std::optional<double> time(const std::string& what, std::size_t bytes) const;
+  /// Into another process: in pieces through memory of both, which stay in the caches so that only one copy counts, or
+  /// by the kernel at once.
+  [[nodiscard]] std::optional<double> copy(std::size_t bytes) const;
   [[nodiscard]] std::optional<double> through_memory(const std::string& operation, std::size_t bytes, std::size_t ranks,
                                                      std::size_t cores) const;
   [[nodiscard]] std::optional<double> through_sockets(const std::string& operation, std::size_t bytes,

@@ -30,7 +30,7 @@ std::string row(const Record& record, bool first) {
   if (record.contestant->ours) {
     line += format("{:>8}  {:<12}", ratio(record.ratio), record.best_peer);
     if (record.verdict) line += format("{:>6} of {:<5}", ratio(record.verdict->ratio), ratio(record.verdict->bar));
-    if (loses(record)) line += record.verdict ? " <- below its bar" : " <- slower";
+    if (loses(record)) line += below_its_bar(record) ? " <- below its bar" : " <- slower";
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -74,8 +74,14 @@ std::string notes(const Run& run) {
   return text;
 }
 
+bool below_its_bar(const Record& record) {
+  return record.verdict && record.verdict->ratio < record.verdict->bar;
+}
+
 bool loses(const Record& record) {
-  if (record.verdict) return record.verdict->ratio < record.verdict->bar;
+  if (below_its_bar(record)) return true;
+  // A bar against a peer says how much is enough; one against another of ours says nothing about peers.
+  if (record.verdict && !find_contestant(record.verdict->against)->ours) return false;
   constexpr double least = 0.02;  // rounds may agree by chance
   const double noise = record.summary.noise.value_or(0) + record.peer_noise.value_or(0);
   return record.ratio && *record.ratio < 1 - std::max(noise, least);

@@ -9,8 +9,10 @@
 
 namespace cobre::command::bench {
 
-/// Whether one of ours is below its bar, or, where it has none, slower than the best peer by more than the noise of
-/// both.
+[[nodiscard]] bool below_its_bar(const Record& record);
+
+/// Whether one of ours is below its bar, or, where no bar against a peer stands, slower than the best peer by more than
+/// the noise of both.
 [[nodiscard]] bool loses(const Record& record);
 
 /// As many digits as mean something.

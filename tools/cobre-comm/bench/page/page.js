@@ -26,6 +26,8 @@
     }
     return `${bytes} B`;
   }
+  // What is marked and not below its bar is slower than the best peer.
+  const below = (record) => record.bar !== null && record.bar.ratio < record.bar.bar;
   const identity = (record) => `${record.op}-${record.ranks}`;
   const title = (record) => `${record.op}, ${record.ranks} ${record.ranks === 1 ? "rank" : "ranks"}`;
 
@@ -46,7 +48,7 @@
     const section = element("section", { id: "lost" }, element("h2", {}, `Marked: ${lost.length} of ${rated.length} cells`));
     const list = element("ul");
     for (const record of lost) {
-      const [against, ratio] = record.bar ? [`${record.bar.against}, promised ${record.bar.bar}`, record.bar.ratio] : [record.best_peer, record.ratio];
+      const [against, ratio] = below(record) ? [`${record.bar.against}, promised ${record.bar.bar}`, record.bar.ratio] : [record.best_peer, record.ratio];
       list.append(element("li", {}, element("a", { href: `#${identity(record)}` }, `${title(record)}, ${size(record.bytes)}`),
         `: ${record.backend} has ${ratio.toFixed(2)} times the speed of ${against}`));
     }
@@ -71,7 +73,7 @@
         element("td", {}, record.limit_us === null ? "" : percent(record.limit_us / record.median_us)),
         element("td", {}, record.ratio === null ? "" : record.ratio.toFixed(2)),
         element("td", { class: "name" }, record.best_peer ?? ""),
-        element("td", { class: "name" }, record.loses ? record.bar ? `below its bar of ${record.bar.bar}` : "slower" : ""));
+        element("td", { class: "name" }, record.loses ? below(record) ? `below its bar of ${record.bar.bar}` : "slower" : ""));
       body.append(row);
     }
     made.append(body);
