@@ -11,7 +11,8 @@ LIMIT = 60  # seconds, for an answer
 
 
 class Browser:
-    """One page. `complaints` holds what the page wrote to its console, and what it threw."""
+    """One page. `complaints` holds what the page wrote to its console, and what it threw; `requests`
+    what it asked for since it was opened."""
 
     def __init__(self, profile):
         program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -26,10 +27,10 @@ class Browser:
                                         pass_fds=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for end in theirs:
             os.close(end)
-        self.unread, self.last, self.session, self.complaints, self.loaded = b"", 0, None, [], False
+        self.unread, self.last, self.session, self.complaints, self.requests, self.loaded = b"", 0, None, [], [], False
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Accessibility"):
+        for domain in ("Page", "Runtime", "Log", "Accessibility", "Network"):
             self.ask(f"{domain}.enable")
 
     def close(self):
@@ -53,7 +54,7 @@ class Browser:
                 return answer["result"]
 
     def open(self, address):
-        self.loaded = False
+        self.loaded, self.requests = False, []
         self.ask("Page.navigate", url=address)
         while not self.loaded:
             self._next()
@@ -96,6 +97,8 @@ class Browser:
         message = json.loads(message)
         kind = message.get("method")
         self.loaded |= kind == "Page.loadEventFired"
+        if kind == "Network.requestWillBeSent":
+            self.requests.append(message["params"]["request"]["url"])
         if kind in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
             self.complaints.append(message["params"])
         return message
