@@ -111,19 +111,6 @@ TEST_F(CheckedMpi, FindsARankThatFencesWhereTheOthersOfItsNodeDivide) {
   EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
 }
 
-TEST_F(CheckedMpi, FindsARankOfANodeThatDoesNotComeToTheirBarrier) {
-  environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
-  const FerrompiBackend comm(test_mpi().world().native());
-  const auto node = comm.split_local();
-  if (comm.size() == 1) return;
-  if (comm.rank() == 0) {
-    EXPECT_TRUE(test::outcome_of([&] { node->barrier(); }).starts_with("TimedOut 1"));
-    EXPECT_EQ(test::outcome_of([&] { node->barrier(); }), "InvalidCommunicator");
-  }
-  test_mpi().world().barrier();
-  comm.barrier();  // which had no part in it
-}
-
 TEST_F(CheckedMpi, NamesTheRankThatDoesNotComeAndToThatOneThoseWhoGaveUp) {
   environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
   const CommBackend comm = backend();
@@ -170,8 +157,12 @@ TEST_F(CheckedMpi, WarnsOfTheMissingThroughTheLowestRankThatWaits) {
     ASSERT_GE(lines.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(lines[i].ends_with(std::to_string(late))) << lines[i];
   } else {
-    // Rank 0 speaks for this one too, unless the machine is so busy that it is not here either.
-    for (const std::string& line : lines) EXPECT_NE(line.find("missing: ranks 0"), std::string::npos) << line;
+    // Rank 0 speaks for this one too, unless the machine is so busy that it has not been heard of either.
+    for (const std::string& line : lines) {
+      EXPECT_TRUE(line.find("missing: rank 0") != std::string::npos ||
+                  line.find("missing: ranks 0") != std::string::npos)
+          << line;
+    }
   }
 }
 
