@@ -41,6 +41,8 @@ class TopologyInfo {
   [[nodiscard]] int size() const noexcept { return size_; }
   /// Complete, and with some libraries many lines.
   [[nodiscard]] const std::string& library_version() const noexcept { return library_version_; }
+  /// The name and number alone, as `Open MPI v4.1.4` and `MPICH 4.0.2`.
+  [[nodiscard]] std::string library_name() const;
   /// As `MPI 4.0`.
   [[nodiscard]] const std::string& standard_version() const noexcept { return standard_version_; }
   /// The lowest that any rank was granted.

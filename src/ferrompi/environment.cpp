@@ -74,7 +74,8 @@ Mpi Mpi::init_thread(ThreadLevel required) {
   detail::check(MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN), "init_thread");
   claim.kept = true;
   Mpi mpi(world, self, adopted);
-  if (!adopted) require_level(required);  // on failure `mpi` finalizes what was started
+  if (!adopted && mpi.thread_level() < required) mpi.finalize();  // now: destroyed by the exception it ends the job
+  require_level(required);
   return mpi;
 }
 

@@ -28,13 +28,6 @@ std::string banner(std::string_view title) {
   return std::string(left, '=').append(title).append(width - title.size() - left, '=');
 }
 
-// MPICH describes its whole build; the report wants the name and number that it begins with.
-std::string first_line(std::string_view text) {
-  std::string line(text.substr(0, text.find_first_of("\r\n")));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  return line;
-}
-
 std::string counted(std::size_t count, const char* one, const char* many) {
   return detail::text_of(count, " ", count == 1 ? one : many);
 }
@@ -59,6 +52,15 @@ std::string folded(const std::vector<int>& ranks) {
 
 }  // namespace
 
+// Open MPI goes on with who built it, MPICH with how: a page.
+std::string TopologyInfo::library_name() const {
+  std::string line = library_version_.substr(0, library_version_.find_first_of("\r\n,"));
+  constexpr std::string_view mpich = "MPICH Version:";
+  if (!line.starts_with(mpich)) return line;
+  const auto number = line.find_first_not_of(" \t", mpich.size());
+  return number == std::string::npos ? "MPICH" : "MPICH " + line.substr(number);
+}
+
 std::string to_string(const TopologyInfo& topology) {
   std::string text = banner(" MPI Topology ");
   const auto line = [&text](std::string_view label, std::string_view value) {
@@ -67,7 +69,7 @@ std::string to_string(const TopologyInfo& topology) {
     text.append(12 - std::min<std::size_t>(label.size(), 12), ' ');
     text += value;
   };
-  line("Library:", first_line(topology.library_version()));
+  line("Library:", topology.library_name());
   line("Standard:", topology.standard_version());
   line("Threads:", to_string(topology.thread_level()));
   line("Processes:", detail::text_of(topology.size(), " across ", counted(topology.num_hosts(), "node", "nodes")));

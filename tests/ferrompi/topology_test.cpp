@@ -104,6 +104,16 @@ TEST(Topology, IsTheSameOnEveryRankWhateverEachKnows) {
   EXPECT_EQ(*topology.slurm(), (SlurmInfo{"77", std::nullopt, std::nullopt}));
 }
 
+TEST(Topology, NamesTheLibraryInShort) {
+  const auto name_of = [](const char* version) {
+    return TopologyInfo({{"alpha", {0}}}, version, "MPI 3.1", ThreadLevel::Single).library_name();
+  };
+  EXPECT_EQ(name_of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+  EXPECT_EQ(name_of("MPICH Version:\t4.0.2\nMPICH Release date:\tthen"), "MPICH 4.0.2");
+  EXPECT_EQ(name_of("MPICH Version:"), "MPICH");
+  EXPECT_EQ(name_of("Example MPI 1.2"), "Example MPI 1.2");
+}
+
 TEST(Topology, ReportsOneProcessInTheSingular) {
   const TopologyInfo topology({{"alpha", {0}}}, "Example MPI 1.2", "MPI 3.1", ThreadLevel::Single);
   EXPECT_EQ(to_string(topology),
@@ -124,7 +134,7 @@ TEST(Topology, ReportsHostsAndTheSlurmJob) {
   out << topology;
   EXPECT_EQ(out.str(),
             "========================= MPI Topology =========================\n"
-            "Library:    MPICH Version: 4.0.2\n"
+            "Library:    MPICH 4.0.2\n"
             "Standard:   MPI 4.0\n"
             "Threads:    Multiple\n"
             "Processes:  6 across 2 nodes\n"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/backends/mpi/checker.hpp"
 #include "fault/mismatch_table.hpp"
 #include "ferrompi/mpi_main.hpp"
 #include "support/outcome.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 using namespace cobre::comm;
 using mismatch::Call;
+using namespace std::chrono_literals;
 
 class CheckedMpi : public testing::Test {
  protected:
@@ -89,6 +91,8 @@ TEST_F(CheckedMpi, FindsFencesOfDifferentRegions) {
   const auto& mine = comm.rank() == 0 ? first : second;
   EXPECT_EQ(test::outcome_of([&] { mine.fence(); }),
             std::string("CollectiveMismatch count") + (comm.size() == 2 ? " 0 1" : " 0"));
+  EXPECT_EQ(test::outcome_of([&] { first.fence(); }), "InvalidCommunicator");
+  EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
 }
 
 TEST_F(CheckedMpi, FindsARankThatFencesWhereTheOthersOfItsNodeDivide) {
@@ -104,22 +108,61 @@ TEST_F(CheckedMpi, FindsARankThatFencesWhereTheOthersOfItsNodeDivide) {
     }
   };
   EXPECT_EQ(test::outcome_of(meet), std::string("CollectiveMismatch operation") + (comm.size() == 2 ? " 0 1" : " 0"));
+  EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
 }
 
-TEST_F(CheckedMpi, NamesTheRankThatDoesNotCome) {
+TEST_F(CheckedMpi, NamesTheRankThatDoesNotComeAndToThatOneThoseWhoGaveUp) {
   environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
   const CommBackend comm = backend();
-  if (comm.size() > 1) {
-    if (comm.rank() != 0) {
-      try {
-        comm.barrier();
-        ADD_FAILURE();
-      } catch (const TimedOut& error) {
-        EXPECT_EQ(error.missing_ranks(), std::vector<std::size_t>{0});
-        EXPECT_GE(error.waited_seconds(), 1.0);
-      }
+  if (comm.size() == 1) return;
+  if (comm.rank() != 0) {
+    try {
+      comm.barrier();
+      ADD_FAILURE();
+    } catch (const TimedOut& error) {
+      EXPECT_EQ(error.missing_ranks(), std::vector<std::size_t>{0});
+      EXPECT_GE(error.waited_seconds(), 1.0);
     }
-    test_mpi().world().barrier();
+  }
+  test_mpi().world().barrier();
+  if (comm.rank() == 0) {
+    // All others have shown that they meant the same barrier, and none of them is in it any more.
+    EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), comm.size() == 2 ? "TimedOut 1" : "TimedOut 1 2");
+  }
+  EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
+}
+
+TEST_F(CheckedMpi, WarnsOfTheMissingThroughTheLowestRankThatWaits) {
+  const auto world = test_mpi().world();
+  if (world.size() == 1) return;
+  const int late = world.size() - 1;
+  mpi::CollectiveChecker checker(world, std::nullopt, 100ms);
+  std::vector<std::string> lines;
+  set_warning_sink([&](std::string_view line) {
+    lines.emplace_back(line);
+    if (world.rank() == 0 && lines.size() == 3) world.send(1, late, 0);  // enough of it
+  });
+  world.barrier();
+  if (world.rank() == late) {
+    int word = 0;
+    world.recv(word, 0, 0);
+  }
+  checker.compare({.operation = detail::Operation::Barrier});
+  set_warning_sink({});
+  if (world.rank() == late) return;
+  const std::string about =
+      "rank " + std::to_string(world.rank()) + " of " + std::to_string(world.size()) + " has been in barrier for ";
+  for (const std::string& line : lines) EXPECT_TRUE(line.starts_with(about)) << line;
+  if (world.rank() == 0) {
+    ASSERT_GE(lines.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(lines[i].ends_with(std::to_string(late))) << lines[i];
+  } else {
+    // Rank 0 speaks for this one too, unless the machine is so busy that it has not been heard of either.
+    for (const std::string& line : lines) {
+      EXPECT_TRUE(line.find("missing: rank 0") != std::string::npos ||
+                  line.find("missing: ranks 0") != std::string::npos)
+          << line;
+    }
   }
 }
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <numeric>
 
+#include "support/region_pages.hpp"
 #include "support/shm_ranks.hpp"
 
 namespace {
@@ -29,21 +29,7 @@ std::size_t proportional_kilobytes() {
 }
 
 TEST(ShmRegion, OfAQuarterGigabyteOnFourRanksCostsAQuarterGigabyte) {
-  auto ranks = start_ranks(shm_configs(4), [](const ShmBackend& comm) -> std::string {
-    constexpr std::size_t count = (std::size_t{256} << 20) / sizeof(double);
-    const std::size_t before = proportional_kilobytes();
-    auto region = comm.create_shared_region<double>(count);
-    if (comm.is_leader()) std::iota(region.as_mut_span().begin(), region.as_mut_span().end(), 0.0);
-    region.fence();
-    double sum = 0;
-    for (const double value : region.as_span()) sum += value;  // every rank touches every page
-    region.fence();
-    const std::size_t mine = proportional_kilobytes() - before;
-    region.fence();
-    const std::size_t all = comm.allreduce(mine, ReduceOp::Sum);
-    if (sum != static_cast<double>(count - 1) * static_cast<double>(count) / 2) return "wrong data";
-    return all < 300'000 && all > 250'000 ? "256 MB" : std::to_string(all) + " kB";
-  });
+  auto ranks = start_ranks(shm_configs(4), test::cost_of_a_quarter_gigabyte<ShmBackend>);
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "256 MB");
 }
 

@@ -10,6 +10,7 @@
 
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/mail.hpp"
+#include "comm/backends/mpi/perform.hpp"
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
@@ -31,36 +32,37 @@ std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi:
   return std::make_unique<mpi::CollectiveChecker>(world, timeout);
 }
 
+// Watched like the ranks whom `checker` watches: not at all where it is null.
+std::unique_ptr<mpi::CollectiveChecker> checker_over(const ferrompi::Communicator& ranks,
+                                                     const std::unique_ptr<mpi::CollectiveChecker>& checker) {
+  return checker ? std::make_unique<mpi::CollectiveChecker>(ranks, *checker) : nullptr;
+}
+
 class NodeRanks final : public LocalCommunicator {
  public:
-  NodeRanks(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator node)
-      : mpi_(std::move(mpi)), node_(std::move(node)), checker_(checker_from_environment(node_)) {}
+  NodeRanks(const detail::MpiState& whole, ferrompi::Communicator node)
+      : mpi_(whole.mpi), node_(std::move(node)), checker_(checker_over(node_, whole.checker)) {}
 
   [[nodiscard]] std::size_t rank() const noexcept override { return static_cast<std::size_t>(node_.rank()); }
   [[nodiscard]] std::size_t size() const noexcept override { return static_cast<std::size_t>(node_.size()); }
   void barrier() const override {
-    try {
-      if (checker_) checker_->compare({.operation = detail::Operation::Barrier});
-      node_.barrier();
-    } catch (const ferrompi::Error& error) {
-      mpi::throw_counterpart({{"barrier", rank(), size()}}, error);
-    }
+    mpi::perform(
+        gate_,
+        [&] {
+          return mpi::CallFacts{{"barrier", rank(), size()}};
+        },
+        [&] {
+          if (checker_) checker_->compare({.operation = detail::Operation::Barrier});
+          node_.barrier();
+        });
   }
 
  private:
   std::shared_ptr<ferrompi::Mpi> mpi_;  // declared first: outlives the communicator
   ferrompi::Communicator node_;
   std::unique_ptr<mpi::CollectiveChecker> checker_;
+  mutable mpi::Gate gate_;
 };
-
-// "Open MPI v4.1.4, package: …" and MPICH's page of configure options are both more than a topology needs.
-std::string short_library_version(const std::string& full) {
-  std::string line = full.substr(0, full.find_first_of("\n,"));
-  constexpr std::string_view mpich = "MPICH Version:";
-  if (!line.starts_with(mpich)) return line;
-  const auto version = line.find_first_not_of(" \t", mpich.size());
-  return "MPICH " + (version == std::string::npos ? "" : line.substr(version));
-}
 
 std::vector<topology::PlacementRecord> exchange_placements(const ferrompi::Communicator& world) {
   using Words = std::array<std::uint64_t, sizeof(topology::PlacementRecord) / sizeof(std::uint64_t)>;
@@ -85,8 +87,7 @@ ExecutionTopology topology_of(const ferrompi::Communicator& world) {
   topology.hosts = topology::hosts_of(names, records);
   topology.placements = topology::placements_of(records);
   if (world.rank() == 0) topology::warn_of_spanning(topology);
-  topology.mpi = {short_library_version(found.library_version()), found.standard_version(),
-                  to_string(found.thread_level())};
+  topology.mpi = {found.library_name(), found.standard_version(), to_string(found.thread_level())};
   if (const auto& job = found.slurm()) {
     topology.slurm = {job->job_id, job->node_list, std::nullopt};
     if (job->cpus_per_task) topology.slurm->cpus_per_task = static_cast<unsigned>(*job->cpus_per_task);
@@ -105,13 +106,12 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator w
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
   auto plans = plans_for(world, *node);
   auto checker = checker_from_environment(world);
-  auto node_checker = checker_from_environment(*node);
+  auto node_checker = checker_over(*node, checker);
   auto mail = std::make_shared<mpi::Mail>(mpi, world);
   return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
                                        .world = std::move(world),
                                        .node = std::move(node),
                                        .topology = std::move(topology),
-                                       .broken = {},
                                        .scratch = {},
                                        .plans = std::move(plans),
                                        .checker = std::move(checker),
@@ -170,25 +170,24 @@ void FerrompiBackend::abort(int code) const {
 
 std::unique_ptr<LocalCommunicator> FerrompiBackend::split_local() const {
   const detail::MpiState& whole = state("split_local");
-  try {
-    if (whole.node_checker) whole.node_checker->compare({.operation = detail::Operation::Node});
-    return std::make_unique<NodeRanks>(whole.mpi, whole.node->duplicate());
-  } catch (const ferrompi::Error& error) {
-    mpi::throw_counterpart({whole.where("split_local")}, error);
-  }
+  return mpi::perform(
+      *whole.gate, [&] { return mpi::CallFacts{whole.where("split_local")}; },
+      [&] {
+        if (whole.node_checker) whole.node_checker->compare({.operation = detail::Operation::Node});
+        return std::make_unique<NodeRanks>(whole, whole.node->duplicate());
+      });
 }
 
 std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division& division) const {
-  try {
-    auto world = state_->world.split(division.part ? static_cast<int>(*division.part) : ferrompi::undefined,
-                                     static_cast<int>(division.rank));
-    if (!world) return std::nullopt;
-    return FerrompiBackend(
-        make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members())));
-  } catch (const ferrompi::Error& error) {
-    state_->broken = error.what();
-    mpi::throw_counterpart({division.where}, error);
-  }
+  return mpi::perform(
+      *state_->gate, [&] { return mpi::CallFacts{division.where}; },
+      [&]() -> std::optional<FerrompiBackend> {
+        auto world = state_->world.split(division.part ? static_cast<int>(*division.part) : ferrompi::undefined,
+                                         static_cast<int>(division.rank));
+        if (!world) return std::nullopt;
+        return FerrompiBackend(
+            make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members())));
+      });
 }
 
 bool FerrompiBackend::is_leader() const {
@@ -201,8 +200,8 @@ const ExecutionTopology& FerrompiBackend::topology() const {
 
 detail::Mailbox& FerrompiBackend::mailbox() const {
   const detail::MpiState& whole = state("channel");
-  if (!whole.broken.empty()) [[unlikely]]
-    throw InvalidCommunicator(whole.where("channel"), whole.broken);
+  if (!whole.gate->broken.empty()) [[unlikely]]
+    throw InvalidCommunicator(whole.where("channel"), whole.gate->broken);
   return *whole.mail;
 }
 std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox() const {

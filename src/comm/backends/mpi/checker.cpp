@@ -18,10 +18,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr int record_tag = 1;
+constexpr int announced = 1;
+constexpr int still_here = 2;
 
 auto bytes_of(detail::OperationRecord& record) {
   return std::as_writable_bytes(std::span(&record, 1));
+}
+
+/// `missing` is in order: whether it begins with all ranks below `rank`.
+bool is_lowest_that_waits(std::size_t rank, const std::vector<std::size_t>& missing) {
+  return rank == 0 || (missing.size() >= rank && missing[rank - 1] == rank - 1);
 }
 
 }  // namespace
@@ -49,15 +55,45 @@ PairwiseLengths lengths_of(const detail::AlltoallCall& call, std::size_t, std::s
   return lengths;
 }
 
-CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::optional<std::chrono::seconds> timeout)
-    : comm_(world.duplicate()), timeout_(timeout), records_(static_cast<std::size_t>(world.size())) {}
+/// How long one operation has been waiting, and when that is next worth a word.
+class CollectiveChecker::Wait {
+ public:
+  explicit Wait(Duration warn_after) : next_warning_(begin_ + warn_after), interval_(warn_after) {}
+
+  [[nodiscard]] Duration so_far() const { return Clock::now() - begin_; }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(so_far()).count(); }
+  /// True once for each time to warn.
+  [[nodiscard]] bool is_worth_a_warning() {
+    const auto now = Clock::now();
+    if (now <= next_warning_) return false;
+    interval_ *= 2;
+    next_warning_ = now + interval_;
+    return true;
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_warning_;
+  Duration interval_;
+};
+
+CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::optional<Duration> timeout,
+                                     Duration warn_after)
+    : comm_(world.duplicate()),
+      timeout_(timeout),
+      warn_after_(warn_after),
+      records_(static_cast<std::size_t>(world.size())) {}
 
 void CollectiveChecker::compare(detail::OperationRecord record) {
   record.sequence = sequence_++;
   const auto rank = static_cast<std::size_t>(comm_.rank());
   records_[rank] = record;
-  wait_for_all(record);
+  Wait wait(warn_after_);
+  exchange(record, announced, wait);
   core::require_agreement({to_string(record.operation), rank, records_.size()}, records_);
+  // A record may be that of a rank which gave up since: who comes late would agree with it, and then be alone in the
+  // operation itself. So all that agree say that they are still here; the records that come are the same ones.
+  exchange(record, still_here, wait);
 }
 
 // Everybody gets everybody's, so that ranks whose own lengths fit hear of those that do not. All ranks are known to be
@@ -79,41 +115,33 @@ void CollectiveChecker::compare_lengths(const detail::OperationRecord& record, c
   }
 }
 
-void CollectiveChecker::wait_for_all(const detail::OperationRecord& record) {
+void CollectiveChecker::exchange(const detail::OperationRecord& record, int tag, Wait& wait) {
   const auto rank = static_cast<std::size_t>(comm_.rank());
   std::vector<ferrompi::Request> sends;
   std::vector<ferrompi::Request> receives;
   std::vector<std::size_t> missing;
   for (std::size_t peer = 0; peer < records_.size(); ++peer) {
     if (peer == rank) continue;
-    receives.push_back(comm_.irecv(bytes_of(records_[peer]), static_cast<int>(peer), record_tag));
-    sends.push_back(comm_.isend(bytes_of(records_[rank]), static_cast<int>(peer), record_tag));
+    receives.push_back(comm_.irecv(bytes_of(records_[peer]), static_cast<int>(peer), tag));
+    sends.push_back(comm_.isend(bytes_of(records_[rank]), static_cast<int>(peer), tag));
     missing.push_back(peer);
   }
-  const auto begin = Clock::now();
-  auto next_warning = begin + 10s;
-  auto interval = 10s;
   while (!missing.empty()) {
     for (std::size_t i = receives.size(); i-- > 0;) {
       if (!receives[i].test()) continue;
       receives.erase(receives.begin() + static_cast<std::ptrdiff_t>(i));
       missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    const auto now = Clock::now();
     if (missing.empty()) break;
-    if (timeout_ && now - begin > *timeout_) {
-      throw TimedOut({to_string(record.operation), rank, records_.size()},
-                     std::chrono::duration<double>(now - begin).count(), missing);
+    if (timeout_ && wait.so_far() > *timeout_) {
+      throw TimedOut({to_string(record.operation), rank, records_.size()}, wait.seconds(), missing);
     }
-    if (now > next_warning) {
+    if (wait.is_worth_a_warning() && is_lowest_that_waits(rank, missing)) {
       core::warn(core::format("rank {} of {} has been in {} for {:.0f} s; missing: {}", rank, records_.size(),
-                              core::describe(record), std::chrono::duration<double>(now - begin).count(),
-                              core::rank_list(missing)));
-      interval *= 2;
-      next_warning = now + interval;
+                              core::describe(record), wait.seconds(), core::rank_list(missing)));
     }
     if (core::has_other_work()) core::give_way();
-    if (core::footing() != core::Footing::Fiber && now - begin > 1ms) std::this_thread::sleep_for(50us);
+    if (core::footing() != core::Footing::Fiber && wait.so_far() > 1ms) std::this_thread::sleep_for(50us);
   }
   for (auto& send : sends) send.wait();
 }

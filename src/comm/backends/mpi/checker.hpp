@@ -29,11 +29,18 @@ struct PairwiseLengths {
 /// to say who is missing.
 class CollectiveChecker {
  public:
+  using Duration = std::chrono::nanoseconds;
+
   /// Collective.
-  CollectiveChecker(const ferrompi::Communicator& world, std::optional<std::chrono::seconds> timeout);
+  CollectiveChecker(const ferrompi::Communicator& world, std::optional<Duration> timeout,
+                    Duration warn_after = std::chrono::seconds(10));
+  /// Collective over `ranks`, which are waited for as long as those of `like`.
+  CollectiveChecker(const ferrompi::Communicator& ranks, const CollectiveChecker& like)
+      : CollectiveChecker(ranks, like.timeout_, like.warn_after_) {}
 
   /// Collective. Throws CollectiveMismatch on every rank where the records differ, and TimedOut where a rank does not
-  /// come in time. Warns of missing ranks after ten seconds, then at doubling intervals.
+  /// come in time, or gave up before this one came. The lowest rank that waits warns of those that are missing, after
+  /// `warn_after` and then at doubling intervals.
   void compare(detail::OperationRecord record);
 
   /// The same, and then the lengths that only pairs of ranks know, where the operation has such.
@@ -49,10 +56,12 @@ class CollectiveChecker {
 
  private:
   void compare_lengths(const detail::OperationRecord& record, const PairwiseLengths& own);
-  void wait_for_all(const detail::OperationRecord& record);
+  class Wait;
+  void exchange(const detail::OperationRecord& record, int tag, Wait& wait);
 
   ferrompi::Communicator comm_;
-  std::optional<std::chrono::seconds> timeout_;
+  std::optional<Duration> timeout_;
+  Duration warn_after_;
   std::uint64_t sequence_ = 0;
   std::vector<detail::OperationRecord> records_;
 };

@@ -10,6 +10,7 @@
 #include "comm/backends/mpi/canonical.hpp"
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/moving.hpp"
+#include "comm/backends/mpi/perform.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/backends/mpi/turns.hpp"
 #include "comm/core/element_dispatch.hpp"
@@ -20,12 +21,27 @@ namespace {
 
 using detail::MpiState;
 
+// The elements that this rank passes or gets: what only pairs of ranks know, or is spared, stands in no record.
+template <class Call>
+std::size_t own_count(const MpiState& state, const detail::OperationRecord& record, const Call& call) {
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) {
+    return call.counts[static_cast<std::size_t>(state.world.rank())];
+  } else if constexpr (std::same_as<Call, detail::GatherCall> || std::same_as<Call, detail::ScatterCall>) {
+    return call.count;
+  } else if constexpr (std::same_as<Call, detail::AlltoallCall>) {
+    std::size_t sent = 0;
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(state.world.size()); ++rank) {
+      sent += call.from.count(rank);
+    }
+    return sent;
+  } else {
+    return record.count;
+  }
+}
+
 template <class Call>
 mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& record, const Call& call) {
-  std::size_t count = record.count;
-  if constexpr (std::same_as<Call, detail::AllgathervCall>) {
-    count = call.counts[static_cast<std::size_t>(state.world.rank())];
-  }
+  const std::size_t count = own_count(state, record, call);
   return {state.where(to_string(record.operation)), record.root, count, count * record.element_size};
 }
 
@@ -34,29 +50,6 @@ template <class Call>
 [[gnu::noinline]] void compare_with_others(const MpiState& state, detail::OperationRecord record, const Call& call) {
   if constexpr (std::same_as<Call, detail::AllgathervCall>) record.count = detail::hash_counts(call.counts);
   state.checker->compare(record, call);
-}
-
-/// Runs one operation: refused where the communicator is broken, compared with the other ranks where that is asked for,
-/// and what MPI throws is translated and remembered.
-template <class Call, class Body>
-void perform(const MpiState& state, const detail::OperationRecord& record, const Call& call, Body&& body) {
-  if (!state.broken.empty()) [[unlikely]] {
-    throw InvalidCommunicator(state.where(to_string(record.operation)), state.broken);
-  }
-  if (!ferrompi::Mpi::is_running()) [[unlikely]] {
-    throw InvalidCommunicator(state.where(to_string(record.operation)), "MPI was finalized");
-  }
-  try {
-    if (state.checker) [[unlikely]]
-      compare_with_others(state, record, call);
-    body();
-  } catch (const ferrompi::Error& error) {
-    state.broken = error.what();
-    mpi::throw_counterpart(facts_of(state, record, call), error);
-  } catch (const CommError& error) {
-    state.broken = error.what();
-    throw;
-  }
 }
 
 // A callable takes the canonical way too: MPI would be free to group its arguments as it likes.
@@ -141,10 +134,16 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Re
 template <class Call>
 void FerrompiBackend::execute(const detail::OperationRecord& record, const Call& call) const {
   const MpiState& state = core::require_owned(state_, record);
-  perform(state, record, call, [&] { run(state, record, call); });
+  mpi::perform(
+      *state.gate, [&] { return facts_of(state, record, call); },
+      [&] {
+        if (state.checker) [[unlikely]]
+          compare_with_others(state, record, call);
+        run(state, record, call);
+      });
   if constexpr (std::derived_from<Call, detail::AllreduceCall>) {
     if (call.thrown != nullptr && *call.thrown) {
-      state.broken = std::string("a callable threw in ") + to_string(record.operation);
+      state.gate->broken = std::string("a callable threw in ") + to_string(record.operation);
     }
   }
 }

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/backends/mpi/errors.hpp"
+#include "comm/backends/mpi/perform.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/memory_limits.hpp"
@@ -25,6 +25,7 @@ class MpiRegionBlock {
   MpiRegionBlock(const MpiState& state, ferrompi::SharedWindow<std::byte> window)
       : mpi_(state.mpi),
         node_(state.node),
+        gate_(state.gate),
         checker_(state.node_checker),
         serial_(++state.regions),
         window_(std::move(window)) {}
@@ -35,12 +36,13 @@ class MpiRegionBlock {
   }
 
   [[nodiscard]] ferrompi::SharedWindow<std::byte>& window() noexcept { return window_; }
-  [[nodiscard]] const ferrompi::Communicator& node() const noexcept { return *node_; }
+  [[nodiscard]] mpi::Gate& gate() const noexcept { return *gate_; }
 
  private:
   // The window goes before the communicator that it was made on, and MPI last.
   std::shared_ptr<ferrompi::Mpi> mpi_;
   std::shared_ptr<ferrompi::Communicator> node_;
+  std::shared_ptr<mpi::Gate> gate_;
   std::shared_ptr<mpi::CollectiveChecker> checker_;
   std::uint64_t serial_;
   ferrompi::SharedWindow<std::byte> window_;
@@ -56,13 +58,13 @@ constexpr std::size_t any_process_can_address = std::numeric_limits<std::ptrdiff
 
 /// What the ranks of all nodes say of one step, as the largest value of each.
 struct Agreement {
-  std::size_t failed_bytes = 0;  // more than 0 where somebody cannot go on
+  std::size_t failures = 0;  // more than 0 where somebody cannot go on
   std::size_t count = 0;
   std::size_t inverted_count = 0;  // its maximum is the minimum of the counts
 };
 
-Agreement agree(const MpiState& state, std::size_t failed_bytes, std::size_t count) {
-  std::array<std::size_t, 3> values{failed_bytes, count, ~count};
+Agreement agree(const MpiState& state, bool fails, std::size_t count) {
+  std::array<std::size_t, 3> values{fails ? 1U : 0U, count, ~count};
   state.world.allreduce_inplace(values, ReduceOp::Max);
   return {values[0], values[1], values[2]};
 }
@@ -75,17 +77,6 @@ void require_same_count(const Where& where, std::size_t count, const Agreement& 
       core::format("this rank asks for {} elements, others for {} to {}", count, ~agreed.inverted_count, agreed.count));
 }
 
-// What the others are about to make, where ranks are compared before each operation.
-void require_agreement(const MpiState& state, const OperationRecord& record) {
-  if (!state.checker) return;
-  try {
-    state.checker->compare(record);
-  } catch (const CommError& error) {
-    state.broken = error.what();
-    throw;
-  }
-}
-
 }  // namespace
 
 MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::size_t element_size,
@@ -94,51 +85,57 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
       node_rank_(static_cast<std::size_t>(state.node->rank())),
       node_size_(static_cast<std::size_t>(state.node->size())) {
   const Where where = state.where("create_shared_region");
-  if (!state.broken.empty()) throw InvalidCommunicator(where, state.broken);
   const bool addressable = count <= any_process_can_address / element_size;
   const std::size_t bytes = addressable ? count * element_size : std::numeric_limits<std::size_t>::max();
-  std::size_t failed = 0;
-  std::string reason = "it could not be had on another rank";
-  const auto require_all = [&] {
-    const auto agreed = agree(state, failed, count);
-    require_same_count(where, count, agreed);
-    if (agreed.failed_bytes > 0) throw AllocationFailed(where, bytes, reason);
-  };
-  try {
-    require_agreement(state, region_record(count, element_size, options));
-    if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
-      failed = bytes;
-      reason = core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
-    }
-    require_all();
-    std::optional<ferrompi::SharedWindow<std::byte>> window;
-    try {
-      window.emplace(ferrompi::SharedWindow<std::byte>::allocate(*state.node, leads_ ? bytes : 0));
-    } catch (const ferrompi::Error& error) {
-      failed = bytes;
-      reason = error.what();
-    }
-    require_all();
+  std::string refusal;
+  mpi::perform(
+      *state.gate,
+      [&] {
+        return mpi::CallFacts{where, 0, count, bytes};
+      },
+      [&] {
+        if (state.checker) state.checker->compare(region_record(count, element_size, options));
+        std::string problem;  // of this rank
+        const auto all_can = [&] {
+          const auto agreed = agree(state, !problem.empty(), count);
+          require_same_count(where, count, agreed);
+          if (agreed.failures == 0) return true;
+          refusal = problem.empty() ? "it could not be had on another rank" : problem;
+          return false;
+        };
+        if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
+          problem =
+              core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
+        }
+        if (!all_can()) return;
+        std::optional<ferrompi::SharedWindow<std::byte>> window;
+        try {
+          window.emplace(ferrompi::SharedWindow<std::byte>::allocate(*state.node, leads_ ? bytes : 0));
+        } catch (const ferrompi::Error& error) {
+          problem = error.what();
+        }
+        if (!all_can()) return;
 
-    block_.reset(new MpiRegionBlock(state, std::move(*window)));
-    data_ = block_->window().remote(0).data();
-    if (leads_ && bytes > 0) {
-      core::place_pages(data_, bytes, options);
-      std::memset(data_, 0, bytes);
-    }
-    block_->window().fence();
-  } catch (const ferrompi::Error& error) {
-    mpi::throw_counterpart({where, 0, count, bytes}, error);
-  }
+        block_.reset(new MpiRegionBlock(state, std::move(*window)));
+        data_ = block_->window().remote(0).data();
+        if (leads_ && bytes > 0) {
+          core::place_pages(data_, bytes, options);
+          std::memset(data_, 0, bytes);
+        }
+        block_->window().fence();
+      });
+  // Agreed by all, so the communicator is as good as before.
+  if (!refusal.empty()) throw AllocationFailed(where, bytes, refusal);
 }
 
 void MpiRegionHandle::fence() const {
   if (!block_) core::throw_region_moved_from({"fence", node_rank_, node_size_});
-  try {
-    block_->fence();
-  } catch (const ferrompi::Error& error) {
-    mpi::throw_counterpart({{"fence", node_rank_, node_size_}}, error);
-  }
+  mpi::perform(
+      block_->gate(),
+      [&] {
+        return mpi::CallFacts{{"fence", node_rank_, node_size_}};
+      },
+      [&] { block_->fence(); });
 }
 
 }  // namespace cobre::comm::detail

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "comm/backends/mpi/checker.hpp"
+#include "comm/backends/mpi/perform.hpp"
 #include "comm/backends/mpi/plans.hpp"
 
 namespace cobre::comm::detail {
@@ -40,7 +41,7 @@ struct MpiState {
   ExecutionTopology topology;
 
   // One operation at a time: these are written by the operation that runs.
-  mutable std::string broken;  // why, once an operation failed
+  std::shared_ptr<mpi::Gate> gate = std::make_shared<mpi::Gate>();  // shared with regions, like the node
   mutable MpiScratch scratch;
   std::unique_ptr<mpi::Plans> plans;                     // null where the library has nothing to gain by them
   std::unique_ptr<mpi::CollectiveChecker> checker;       // null unless COBRE_COMM_CHECK=1
