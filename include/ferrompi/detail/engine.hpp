@@ -99,10 +99,10 @@ struct Persistent {
       } else {
         check(call<Op>(Op::persistent, Op::persistent_large, args, &request), operation);
       }
-      return PersistentAccess::make(request, Op::element(args), operation, std::move(hold), nullptr);
+      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(hold), nullptr);
     } else {
       auto restart = std::make_unique<RestartOf<Op>>(args);
-      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), operation, std::move(hold),
+      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), Op::on_drop, operation, std::move(hold),
                                     std::move(restart));
     }
   }
