@@ -10,6 +10,7 @@
 #include <ferrompi/collectives/vector.hpp>
 #include <ferrompi/detail/ownership.hpp>
 #include <ferrompi/error.hpp>
+#include <ferrompi/info.hpp>
 #include <ferrompi/message.hpp>
 #include <ferrompi/op.hpp>
 #include <ferrompi/p2p.hpp>
@@ -21,7 +22,6 @@
 
 namespace ferrompi {
 
-class Info;
 class TopologyInfo;
 
 // The forms of a collective operation `x`, all with the same arguments in the same order:
@@ -107,8 +107,8 @@ class [[nodiscard]] Communicator {
   /// barrier(): returns when every rank has called it.
   FERROMPI_INLINE void barrier() const { detail::Barrier::run(detail::Blocking{"barrier"}, group_); }
   [[nodiscard]] Request ibarrier() const { return detail::Barrier::run(detail::Nonblocking{"ibarrier"}, group_); }
-  [[nodiscard]] PersistentRequest barrier_init() const {
-    return detail::Barrier::run(detail::Persistent{"barrier_init"}, group_);
+  [[nodiscard]] PersistentRequest barrier_init(const Info& info = Info::null()) const {
+    return detail::Barrier::run(detail::Persistent{"barrier_init", info.native()}, group_);
   }
 
   /// broadcast(buffer, root): every rank gets the root's elements. broadcast(value, root) -> T
@@ -129,6 +129,7 @@ class [[nodiscard]] Communicator {
   FERROMPI_ALL_FORMS(exscan, Exscan)
 
   /// reduce_scatter_block(send, recv, op): rank r gets block r of the reduction; send holds size() blocks.
+  /// reduce_scatter_block(send, op) -> T, where send holds one value for every rank.
   FERROMPI_ALL_FORMS(reduce_scatter_block, ReduceScatterBlock)
 
   /// reduce_scatter(send, recv, counts, op): rank r gets its counts[r] elements of the reduction.
@@ -143,6 +144,7 @@ class [[nodiscard]] Communicator {
   FERROMPI_ALL_FORMS(allgather, Allgather)
 
   /// scatter(send, recv, root): rank r gets block r of the root's send, which is ignored elsewhere.
+  /// scatter(send, root) -> T, where the root's send holds one value for every rank.
   FERROMPI_ALL_FORMS(scatter, Scatter)
 
   /// alltoall(send, recv): block j of rank i becomes block i of rank j.

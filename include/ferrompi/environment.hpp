@@ -15,8 +15,8 @@ namespace ferrompi {
 ///
 /// If MPI is already running, because another library started it, `init` and `init_thread` adopt it: nothing of its
 /// state is changed and it is not finalized here. `world()` and `self()` are then private duplicates, so that errors
-/// can be returned without touching the error handlers of MPI_COMM_WORLD and MPI_COMM_SELF; otherwise they are those
-/// two communicators, with MPI_ERRORS_RETURN set.
+/// can be returned without touching the error handlers of MPI_COMM_WORLD and MPI_COMM_SELF, and stay until MPI ends;
+/// otherwise they are those two communicators, with MPI_ERRORS_RETURN set.
 ///
 /// Destroyed by an exception, it ends the job with MPI_Abort: finalizing would wait for ranks that wait for this one.
 class [[nodiscard]] Mpi {

@@ -10,6 +10,10 @@
 namespace ferrompi {
 
 namespace detail {
+
+/// The message is gone also where it did not fit: MPICH has freed it then, and leaves the handle as it was.
+[[noreturn, gnu::cold, gnu::noinline]] void throw_unreceived(MPI_Message* message, const char* operation, int code);
+
 inline namespace FERROMPI_VARIANT {
 
 struct MatchedArgs {
@@ -28,6 +32,9 @@ struct MatchedRecv : MessageOperation {
   template <class Count, class F, class... Tail>
   static int invoke(F function, const Args& args, Tail... tail) {
     return function(args.buffer, static_cast<Count>(args.count), args.type, args.message, tail...);
+  }
+  [[noreturn]] FERROMPI_INLINE static void fail(const Args& args, const char* operation, int code) {
+    throw_unreceived(args.message, operation, code);
   }
   static MPI_Datatype element(const Args& args) { return args.element; }
   static constexpr bool counts_are_large(const Args& args) { return exceeds_int(args.count); }

@@ -30,7 +30,7 @@ struct PersistentAccess;
 }  // namespace detail
 
 /// Borrows its buffers: they must live, and stay where they are, as long as this does. What it needs beside them, such
-/// as counts and callables, it keeps itself. Destroying it waits for a started operation.
+/// as counts and callables, it keeps itself. Destroying it cancels a started receive and completes anything else.
 class [[nodiscard]] PersistentRequest {
  public:
   PersistentRequest(PersistentRequest&& other) noexcept;
@@ -43,6 +43,10 @@ class [[nodiscard]] PersistentRequest {
   Status wait();
   /// The status if no round is in progress any more.
   [[nodiscard]] std::optional<Status> test();
+  /// Like `test()`, but leaves the round in progress: it still has to be waited for.
+  [[nodiscard]] std::optional<Status> get_status() const;
+  /// Asks to give the round up, as `Request::cancel()`; nothing if none is in progress.
+  void cancel();
   /// From `start()` until `wait()` or `test()` has seen the end.
   [[nodiscard]] bool is_active() const noexcept { return active_; }
   /// True if the MPI library's own persistent operation is used, false if each start is a nonblocking call because the
@@ -53,15 +57,21 @@ class [[nodiscard]] PersistentRequest {
  private:
   friend struct detail::PersistentAccess;
 
-  PersistentRequest(MPI_Request native, MPI_Datatype type, const char* operation, detail::HoldPtr hold,
-                    std::unique_ptr<const detail::Restart> restart) noexcept
-      : native_(native), type_(type), operation_(operation), hold_(std::move(hold)), restart_(std::move(restart)) {}
+  PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
+                    detail::HoldPtr hold, std::unique_ptr<const detail::Restart> restart) noexcept
+      : native_(native),
+        type_(type),
+        on_drop_(on_drop),
+        operation_(operation),
+        hold_(std::move(hold)),
+        restart_(std::move(restart)) {}
 
   void release() noexcept;
   void finished(const MPI_Status& status);
 
   MPI_Request native_;
   MPI_Datatype type_;
+  detail::OnDrop on_drop_;
   const char* operation_;
   bool active_ = false;
   detail::HoldPtr hold_;
@@ -92,9 +102,9 @@ namespace detail {
 
 /// The library's door into a persistent request.
 struct PersistentAccess {
-  static PersistentRequest make(MPI_Request native, MPI_Datatype type, const char* operation, HoldPtr hold,
-                                std::unique_ptr<const Restart> restart) noexcept {
-    return PersistentRequest(native, type, operation, std::move(hold), std::move(restart));
+  static PersistentRequest make(MPI_Request native, MPI_Datatype type, OnDrop on_drop, const char* operation,
+                                HoldPtr hold, std::unique_ptr<const Restart> restart) noexcept {
+    return PersistentRequest(native, type, on_drop, operation, std::move(hold), std::move(restart));
   }
 };
 

@@ -18,9 +18,6 @@ namespace ferrompi {
 namespace detail {
 struct RequestAccess;
 [[noreturn, gnu::cold]] void throw_nothing_to_get();
-
-/// How a request that nobody waits for is brought to its end.
-enum class OnDrop { Complete, Cancel };
 }  // namespace detail
 
 class [[nodiscard]] Request {

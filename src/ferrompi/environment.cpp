@@ -22,6 +22,27 @@ int to_mpi(ThreadLevel level) {
   return MPI_THREAD_SINGLE;
 }
 
+// An MPI that somebody else started has its communicators left alone: these are duplicates of them, made at the first
+// adoption. Views of them may outlive the Mpi that gave them, so they stay until MPI ends.
+struct Adopted {
+  MPI_Comm world = MPI_COMM_NULL;
+  MPI_Comm self = MPI_COMM_NULL;
+};
+
+const Adopted& adopted_communicators() {
+  static Adopted made;  // only whoever holds the claim comes here
+  const auto duplicate = [](MPI_Comm from, MPI_Comm& to) {
+    if (to != MPI_COMM_NULL) return;
+    detail::run_at_finalize([&to] {
+      if (to != MPI_COMM_NULL) MPI_Comm_free(&to);
+    });
+    detail::check(MPI_Comm_dup(from, &to), "init_thread");
+  };
+  duplicate(MPI_COMM_WORLD, made.world);
+  duplicate(MPI_COMM_SELF, made.self);
+  return made;
+}
+
 // Gives the place back unless the initialisation came to its end.
 struct Claim {
   Claim() {
@@ -38,12 +59,10 @@ struct Claim {
   bool kept = false;
 };
 
-void require_level(ThreadLevel required) {
-  if (detail::thread_level() < required) {
-    throw NotSupported("init_thread",
-                       detail::text_of("this MPI library grants ThreadLevel::", to_string(detail::thread_level()),
-                                       ", but ThreadLevel::", to_string(required), " is required"));
-  }
+[[noreturn]] void throw_level_too_low(ThreadLevel required) {
+  throw NotSupported("init_thread",
+                     detail::text_of("this MPI library grants ThreadLevel::", to_string(detail::thread_level()),
+                                     ", but ThreadLevel::", to_string(required), " is required"));
 }
 
 }  // namespace
@@ -62,9 +81,9 @@ Mpi Mpi::init_thread(ThreadLevel required) {
   MPI_Comm self = MPI_COMM_SELF;
   if (adopted) {
     detail::attach("init_thread");
-    require_level(required);
-    detail::check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "init_thread");
-    detail::check(MPI_Comm_dup(MPI_COMM_SELF, &self), "init_thread");
+    if (detail::thread_level() < required) throw_level_too_low(required);
+    world = adopted_communicators().world;
+    self = adopted_communicators().self;
   } else {
     int provided = MPI_THREAD_SINGLE;
     detail::check(MPI_Init_thread(nullptr, nullptr, to_mpi(required), &provided), "init_thread");
@@ -74,8 +93,11 @@ Mpi Mpi::init_thread(ThreadLevel required) {
   detail::check(MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN), "init_thread");
   claim.kept = true;
   Mpi mpi(world, self, adopted);
-  if (!adopted && mpi.thread_level() < required) mpi.finalize();  // now: destroyed by the exception it ends the job
-  require_level(required);
+  if (detail::thread_level() < required) {
+    // Every rank is told the same and comes here. Left to its destructor, the exception would make that end the job.
+    mpi.finalize();
+    throw_level_too_low(required);
+  }
   return mpi;
 }
 
@@ -114,9 +136,6 @@ void Mpi::finalize() {
   if (!std::exchange(active_, false) || !detail::mpi_is_usable()) return;
   if (adopted_) {
     taken = false;  // what is adopted may be adopted again
-    const int freed = MPI_Comm_free(&self_);
-    detail::check(MPI_Comm_free(&world_), "finalize");
-    detail::check(freed, "finalize");
   } else {
     detail::check(MPI_Finalize(), "finalize");
   }

@@ -6,6 +6,11 @@
 
 namespace ferrompi {
 
+void detail::throw_unreceived(MPI_Message* message, const char* operation, int code) {
+  *message = MPI_MESSAGE_NULL;
+  throw_mpi_error(operation, code);
+}
+
 Message& Message::operator=(Message&& other) noexcept {
   if (this != &other) {
     discard();

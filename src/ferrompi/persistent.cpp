@@ -2,6 +2,7 @@
 
 #include <ferrompi/error.hpp>
 
+#include "ferrompi/status_of.hpp"
 #include "ferrompi/text.hpp"
 #include "ferrompi/unwinding.hpp"
 
@@ -13,6 +14,7 @@ namespace ferrompi {
 PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept
     : native_(std::exchange(other.native_, MPI_REQUEST_NULL)),
       type_(other.type_),
+      on_drop_(other.on_drop_),
       operation_(other.operation_),
       active_(std::exchange(other.active_, false)),
       hold_(std::move(other.hold_)),
@@ -24,6 +26,7 @@ PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexc
     release();
     native_ = std::exchange(other.native_, MPI_REQUEST_NULL);
     type_ = other.type_;
+    on_drop_ = other.on_drop_;
     operation_ = other.operation_;
     active_ = std::exchange(other.active_, false);
     hold_ = std::move(other.hold_);
@@ -48,7 +51,7 @@ void PersistentRequest::start() {
 
 void PersistentRequest::finished(const MPI_Status& status) {
   active_ = false;
-  status_ = Status(status, type_);
+  status_ = detail::status_of(status, type_, on_drop_);
   if (hold_) hold_->completed();
 }
 
@@ -82,9 +85,29 @@ std::optional<Status> PersistentRequest::test() {
   return status_;
 }
 
+std::optional<Status> PersistentRequest::get_status() const {
+  if (!active_) return status_;
+  detail::require_running("get_status");
+  const detail::CallGuard guard("get_status");
+  MPI_Status status{};
+  int done = 0;
+  detail::check(MPI_Request_get_status(native_, &done, &status), "get_status");
+  if (done == 0) return std::nullopt;
+  return detail::status_of(status, type_, on_drop_);
+}
+
+void PersistentRequest::cancel() {
+  if (!active_) return;
+  detail::require_running("cancel");
+  const detail::CallGuard guard("cancel");
+  detail::check(MPI_Cancel(&native_), "cancel");
+}
+
 void PersistentRequest::release() noexcept {
   if (native_ != MPI_REQUEST_NULL && detail::mpi_is_usable()) {
-    if (active_) detail::finish_dropped(native_, unwinding_.unwinding(), "a PersistentRequest");
+    if (active_) {
+      detail::finish_dropped(native_, on_drop_, hold_, unwinding_.unwinding(), "a PersistentRequest");
+    }
     if (native_ != MPI_REQUEST_NULL) MPI_Request_free(&native_);
   }
   native_ = MPI_REQUEST_NULL;

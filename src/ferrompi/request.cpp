@@ -2,6 +2,7 @@
 
 #include <ferrompi/error.hpp>
 
+#include "ferrompi/status_of.hpp"
 #include "ferrompi/unwinding.hpp"
 
 namespace ferrompi {
@@ -18,13 +19,21 @@ void Hold::completed() {
   if (finish) finish();
 }
 
+void Hold::dropped() noexcept {
+  try {
+    completed();
+  } catch (...) {
+    // What a callable threw leaves the result unspecified.
+  }
+}
+
 void throw_nothing_to_get() {
   throw InvalidOp("get", "the buffers of this operation were handed back already, or it was moved from");
 }
 
 void RequestAccess::complete(Request& request, const MPI_Status& status) {
   request.native_ = MPI_REQUEST_NULL;
-  request.status_ = Status(status, request.type_);
+  request.status_ = detail::status_of(status, request.type_, request.on_drop_);
   if (request.hold_) request.hold_->completed();
 }
 
@@ -87,7 +96,7 @@ std::optional<Status> Request::get_status() const {
   int finished = 0;
   detail::check(MPI_Request_get_status(native_, &finished, &status), "get_status");
   if (finished == 0) return std::nullopt;
-  return Status(status, type_);
+  return detail::status_of(status, type_, on_drop_);
 }
 
 void Request::cancel() {
@@ -99,8 +108,7 @@ void Request::cancel() {
 
 void Request::drop() noexcept {
   if (detail::mpi_is_usable()) {
-    if (on_drop_ == detail::OnDrop::Cancel) MPI_Cancel(&native_);
-    detail::finish_dropped(native_, unwinding_.unwinding(), "a Request");
+    detail::finish_dropped(native_, on_drop_, hold_, unwinding_.unwinding(), "a Request");
   }
   native_ = MPI_REQUEST_NULL;
 }

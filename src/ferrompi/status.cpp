@@ -1,5 +1,6 @@
 #include <ferrompi/status.hpp>
 
+#include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/error.hpp>
 
 #include "ferrompi/text.hpp"
@@ -13,6 +14,7 @@ Status::Status() noexcept : native_{}, type_(MPI_BYTE) {
 }
 
 bool Status::cancelled() const {
+  detail::require_running("cancelled");
   int flag = 0;
   detail::check(MPI_Test_cancelled(&native_, &flag), "cancelled");
   return flag != 0;
@@ -21,12 +23,14 @@ bool Status::cancelled() const {
 // MPI_Get_count stops at INT_MAX. MPI_Get_elements_x does not, and counts basic elements: those of MPI_BYTE are bytes.
 // It only reads the status, whether or not the library's header says so.
 std::size_t Status::bytes() const {
+  detail::require_running("bytes");
   MPI_Count count = 0;
-  detail::check(MPI_Get_elements_x(const_cast<MPI_Status*>(&native_), MPI_BYTE, &count), "count");
+  detail::check(MPI_Get_elements_x(const_cast<MPI_Status*>(&native_), MPI_BYTE, &count), "bytes");
   return static_cast<std::size_t>(count);
 }
 
 std::size_t Status::count_of(MPI_Datatype type) const {
+  detail::require_running("count");
   MPI_Count size = 0;
   detail::check(MPI_Type_size_x(type, &size), "count");
   const auto element = static_cast<std::size_t>(size);

@@ -46,22 +46,31 @@ void end_job_while_unwinding(const char* what) noexcept {
   }
 }
 
-void finish_dropped(MPI_Request& request, bool unwinding, const char* what) noexcept {
-  if (!unwinding) {
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return;
-  }
+namespace {
+
+// Whether the operation came to its end without an error.
+bool wait_for_dropped(MPI_Request& request, bool unwinding, const char* what) noexcept {
+  if (!unwinding) return MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
   // Enough for an operation whose peers are on their way, and short enough not to look like a hang.
   constexpr auto patience = std::chrono::seconds(2);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (int finished = 0;;) {
-    if (MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0) return;
+    if (MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (finished != 0) return true;
     if (std::chrono::steady_clock::now() > deadline) {
       end_job_while_unwinding(what);
-      return;
+      return false;
     }
     std::this_thread::yield();
   }
+}
+
+}  // namespace
+
+void finish_dropped(MPI_Request& request, OnDrop on_drop, const HoldPtr& hold, bool unwinding,
+                    const char* what) noexcept {
+  if (on_drop == OnDrop::Cancel) MPI_Cancel(&request);
+  if (wait_for_dropped(request, unwinding, what) && hold) hold->dropped();
 }
 
 }  // namespace ferrompi::detail

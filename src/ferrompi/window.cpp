@@ -58,15 +58,18 @@ int to_mpi(FenceAssert assertion) {
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, FenceAssert assertion) {
-  if (assertion == FenceAssert::None) return out << "None";
-  const char* separator = "";
+std::string to_string(FenceAssert assertion) {
+  std::string text;
   for (const auto& entry : assertions) {
     if (!has(assertion, entry.assertion)) continue;
-    out << separator << entry.name;
-    separator = "|";
+    if (!text.empty()) text += '|';
+    text += entry.name;
   }
-  return out;
+  return text.empty() ? "None" : text;
+}
+
+std::ostream& operator<<(std::ostream& out, FenceAssert assertion) {
+  return out << to_string(assertion);
 }
 
 namespace detail {

@@ -3,7 +3,8 @@
 //  * too little shared memory: Open MPI 4.1 fails on one rank and leaves the others waiting, MPICH 4.0 succeeds and the
 //    first touch of a missing page kills the process;
 //  * a segment begins where the library's own data end: Open MPI 4.1 aligns it to 8 bytes only.
-// So the ranks first exchange what they ask for and judge all of it alike, and look at the result together.
+// So the ranks first exchange what they ask for and judge all of it alike, and look at the result together. What can
+// fail on one rank alone comes before such an exchange, and its failure is part of what is exchanged.
 #include <ferrompi/window/state.hpp>
 
 #include <ferrompi/communicator.hpp>
@@ -18,7 +19,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <limits>
+#include <new>
 
 namespace ferrompi::detail {
 
@@ -33,8 +36,10 @@ struct Wish {
   std::uint64_t element_size;
   std::uint64_t layout;
   std::uint64_t available;  // bytes that are free where the library puts the window
+  std::uint64_t failure;    // the ErrorClass of what went wrong before; Success is 0
 };
-static_assert(sizeof(Wish) == 4 * sizeof(std::uint64_t));
+constexpr int wish_length = 5;
+static_assert(sizeof(Wish) == wish_length * sizeof(std::uint64_t) && static_cast<int>(ErrorClass::Success) == 0);
 
 // What a window can take. A process alone gets ordinary memory from both libraries; several map a file of a file system
 // in memory, and Open MPI can be told another one. Not knowing is no reason to refuse.
@@ -50,11 +55,29 @@ std::uint64_t free_memory(int ranks) noexcept {
   return static_cast<std::uint64_t>(files.f_bavail) * files.f_frsize;
 }
 
-std::vector<Wish> exchange(const Communicator& comm, const WindowShape& shape) {
-  const Wish mine{shape.count, shape.element_size, static_cast<std::uint64_t>(shape.layout), free_memory(comm.size())};
-  std::vector<Wish> all(static_cast<std::size_t>(comm.size()));
-  check(MPI_Allgather(&mine, 4, MPI_UINT64_T, all.data(), 4, MPI_UINT64_T, comm.native()), operation);
-  return all;
+ErrorClass class_of(const std::exception_ptr& failure) noexcept {
+  if (!failure) return ErrorClass::Success;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const MpiError& error) {
+    return error.error_class();
+  } catch (const std::bad_alloc&) {
+    return ErrorClass::NoMem;
+  } catch (...) {
+    return ErrorClass::Other;
+  }
+}
+
+void exchange(const Communicator& comm, const WindowShape& shape, ErrorClass failure, std::vector<Wish>& all) {
+  const Wish mine{shape.count, shape.element_size, static_cast<std::uint64_t>(shape.layout), free_memory(comm.size()),
+                  static_cast<std::uint64_t>(failure)};
+  check(MPI_Allgather(&mine, wish_length, MPI_UINT64_T, all.data(), wish_length, MPI_UINT64_T, comm.native()),
+        operation);
+}
+
+[[noreturn]] void throw_failure_elsewhere(std::size_t rank, std::int64_t error_class) {
+  throw MpiError(operation, static_cast<ErrorClass>(error_class),
+                 text_of("rank ", rank, " could not make its part of the window: see what it says there"));
 }
 
 // Every rank runs this on the same numbers, so every rank comes to the same end.
@@ -63,6 +86,7 @@ void judge(const std::vector<Wish>& wishes) {
   std::uint64_t available = most_bytes;
   for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
     const auto& wish = wishes[rank];
+    if (wish.failure != 0) throw_failure_elsewhere(rank, static_cast<std::int64_t>(wish.failure));
     if (wish.element_size != wishes[0].element_size || wish.layout != wishes[0].layout) {
       throw InvalidBuffer(
           operation, text_of("allocate: rank ", rank, " asks for elements of ", wish.element_size, " bytes (layout ",
@@ -99,10 +123,22 @@ std::size_t padding_of(std::size_t rank, std::size_t ranks, const WindowShape& s
   return shape.alignment;
 }
 
-[[noreturn]] void throw_failure_elsewhere(std::size_t rank, std::int64_t code) {
-  throw MpiError(operation, ErrorClass::NoMem,
-                 text_of("rank ", rank, " could not make its part of the window (code ", code, " there)"));
+// MPI's separate segments need a hint that the user's own may lack.
+Info hints_for(WindowLayout layout, const Info& given) {
+  if (layout == WindowLayout::Contiguous) return given.duplicate();
+  Info hints = given.is_null() ? Info() : given.duplicate();
+  hints.set("alloc_shared_noncontig", "true");
+  return hints;
 }
+
+/// How one rank fared in an attempt: exchanged as numbers of one type.
+struct Outcome {
+  std::int64_t failure;  // the ErrorClass; Success is 0
+  std::int64_t exists;   // whether there is a window here, which only all ranks together can free
+  std::int64_t shift;
+};
+constexpr int outcome_length = 3;
+static_assert(sizeof(Outcome) == outcome_length * sizeof(std::int64_t));
 
 }  // namespace
 
@@ -120,26 +156,37 @@ struct WindowState::Attempt {
       : unit(shift_before == 0 ? shape.element_size : 1) {
     const auto ranks = wishes.size();
     const auto padding = padding_of(static_cast<std::size_t>(comm.rank()), ranks, shape, shift_before);
+    segments.resize(ranks);
+    std::vector<Outcome> outcomes(ranks);
     void* base = nullptr;
-    std::int64_t result[2];  // the code, and the shift
-    result[0] = MPI_Win_allocate_shared(static_cast<MPI_Aint>(shape.count * shape.element_size + padding),
-                                        static_cast<int>(unit), info.native(), comm.native(), &base, &win);
-    if (result[0] == MPI_SUCCESS) result[0] = MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    if (result[0] == MPI_SUCCESS) result[0] = query(wishes, shape);
-    result[1] = static_cast<std::int64_t>(shift);
+    int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(shape.count * shape.element_size + padding),
+                                       static_cast<int>(unit), info.native(), comm.native(), &base, &win);
+    const bool exists = code == MPI_SUCCESS;
+    if (code == MPI_SUCCESS) code = MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (code == MPI_SUCCESS) code = query(wishes, shape);
 
-    std::vector<std::int64_t> results(2 * ranks);
-    check(MPI_Allgather(result, 2, MPI_INT64_T, results.data(), 2, MPI_INT64_T, comm.native()), operation);
-    // A window that exists on some ranks only cannot be freed, for that takes all of them: it is left to the end.
-    check(static_cast<int>(result[0]), operation);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      if (results[2 * rank] != MPI_SUCCESS) throw_failure_elsewhere(rank, results[2 * rank]);
-      shift = std::max(shift, static_cast<std::size_t>(results[2 * rank + 1]));
-    }
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    const Outcome mine{static_cast<std::int64_t>(error_class_from_mpi(error_class)), exists ? 1 : 0,
+                       static_cast<std::int64_t>(shift)};
+    check(
+        MPI_Allgather(&mine, outcome_length, MPI_INT64_T, outcomes.data(), outcome_length, MPI_INT64_T, comm.native()),
+        operation);
+    free_unless_all_succeeded(outcomes, code);
+    for (const auto& outcome : outcomes) shift = std::max(shift, static_cast<std::size_t>(outcome.shift));
+  }
+
+  // Every rank decides by the same numbers. A window that exists on some ranks only cannot be freed, for that takes all
+  // of them: it is left to the end.
+  void free_unless_all_succeeded(const std::vector<Outcome>& outcomes, int own_code) {
+    const auto failed = std::ranges::find_if(outcomes, [](const Outcome& outcome) { return outcome.failure != 0; });
+    if (failed == outcomes.end()) return;
+    if (std::ranges::all_of(outcomes, [](const Outcome& outcome) { return outcome.exists != 0; })) MPI_Win_free(&win);
+    check(own_code, operation);
+    throw_failure_elsewhere(static_cast<std::size_t>(failed - outcomes.begin()), failed->failure);
   }
 
   int query(const std::vector<Wish>& wishes, const WindowShape& shape) {
-    segments.resize(wishes.size());
     for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
       auto& segment = segments[rank];
       segment.count = static_cast<std::size_t>(wishes[rank].count);
@@ -174,20 +221,23 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   if (comm.native() == MPI_COMM_NULL) {
     throw MpiError(operation, ErrorClass::Comm, "a moved-from communicator has no ranks to share a window");
   }
-  const auto wishes = exchange(comm, shape);
+  // What a rank does alone comes first: once the window exists on all ranks, nothing may fail on one of them.
+  std::vector<Wish> wishes(static_cast<std::size_t>(comm.size()));
+  std::shared_ptr<WindowState> state;
+  Info hints = Info::null();
+  std::exception_ptr failure;
+  try {
+    state.reset(new WindowState);
+    state->locks_.resize(wishes.size());
+    remember_open_window(*state);
+    hints = hints_for(shape.layout, user_info);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  exchange(comm, shape, class_of(failure), wishes);
+  if (failure) std::rethrow_exception(failure);
   judge(wishes);
 
-  Info info = Info::null();
-  if (shape.layout == WindowLayout::Separate) {
-    info = user_info.is_null() ? Info() : user_info.duplicate();
-    info.set("alloc_shared_noncontig", "true");
-  }
-  const Info& hints = info.is_null() ? user_info : info;
-
-  // The state comes first: once the window exists on all ranks, nothing may fail on one of them alone.
-  const std::shared_ptr<WindowState> state(new WindowState);
-  state->locks_.resize(wishes.size());
-  remember_open_window(*state);
   Attempt attempt(comm, wishes, shape, 0, hints);
   if (attempt.shift != 0) {
     check(MPI_Win_free(&attempt.win), operation);
@@ -202,9 +252,10 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   // Everything below relies on loads and stores being what other ranks see, without copies in between.
   int* model = nullptr;
   int found = 0;
-  check(MPI_Win_get_attr(attempt.win, MPI_WIN_MODEL, &model, &found), operation);
-  if (found == 0 || *model != MPI_WIN_UNIFIED) {
+  const int code = MPI_Win_get_attr(attempt.win, MPI_WIN_MODEL, &model, &found);
+  if (code != MPI_SUCCESS || found == 0 || *model != MPI_WIN_UNIFIED) {
     MPI_Win_free(&attempt.win);
+    check(code, operation);
     throw NotSupported(operation, "allocate: this MPI library keeps separate copies of shared windows");
   }
   state->win_ = attempt.win;

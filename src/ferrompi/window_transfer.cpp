@@ -16,8 +16,9 @@ constexpr std::size_t most_per_call = std::size_t{1} << 30;
 
 }  // namespace
 
-MPI_Aint WindowState::begin_access(const WindowRange& target, const char* operation) {
+MPI_Aint WindowState::begin_access(const WindowRange& target, Needs needs, const char* operation) {
   require_open(operation);
+  if (needs == Needs::Lock) require_lock(target.rank, operation);
   const auto& part = segment(target.rank, operation);
   if (target.offset > part.count || target.count > part.count - target.offset) {
     throw InvalidBuffer(operation, text_of(operation, ": ", target.count, " elements from offset ", target.offset,
@@ -37,9 +38,10 @@ MPI_Aint WindowState::begin_access(const WindowRange& target, const char* operat
 
 /// Calls `call_mpi(first, count, displacement)` for pieces of at most `most` elements, in order.
 template <class Transfer>
-void WindowState::transfer(const WindowRange& target, std::size_t most, const char* operation, Transfer call_mpi) {
+void WindowState::transfer(const WindowRange& target, Needs needs, std::size_t most, const char* operation,
+                           Transfer call_mpi) {
   const WindowCall call(*this, operation);
-  const auto displacement = begin_access(target, operation);
+  const auto displacement = begin_access(target, needs, operation);
   const auto per_element = element_size_ / displacement_unit_;
   for (std::size_t first = 0; first < target.count; first += most) {
     const auto count = std::min(most, target.count - first);
@@ -52,7 +54,7 @@ void WindowState::transfer(const WindowRange& target, std::size_t most, const ch
 // fastest thing a library can do with them.
 void WindowState::put(const void* origin, const WindowRange& target) {
   const auto most = std::max<std::size_t>(most_per_call / element_size_, 1);
-  transfer(target, most, "put", [&](std::size_t first, int count, MPI_Aint displacement) {
+  transfer(target, Needs::Epoch, most, "put", [&](std::size_t first, int count, MPI_Aint displacement) {
     const int bytes = count * static_cast<int>(element_size_);
     return MPI_Put(static_cast<const std::byte*>(origin) + first * element_size_, bytes, MPI_BYTE, target.rank,
                    displacement, bytes, MPI_BYTE, win_);
@@ -61,7 +63,7 @@ void WindowState::put(const void* origin, const WindowRange& target) {
 
 void WindowState::get(void* origin, const WindowRange& target) {
   const auto most = std::max<std::size_t>(most_per_call / element_size_, 1);
-  transfer(target, most, "get", [&](std::size_t first, int count, MPI_Aint displacement) {
+  transfer(target, Needs::Epoch, most, "get", [&](std::size_t first, int count, MPI_Aint displacement) {
     const int bytes = count * static_cast<int>(element_size_);
     return MPI_Get(static_cast<std::byte*>(origin) + first * element_size_, bytes, MPI_BYTE, target.rank, displacement,
                    bytes, MPI_BYTE, win_);
@@ -69,7 +71,7 @@ void WindowState::get(void* origin, const WindowRange& target) {
 }
 
 void WindowState::accumulate(const void* origin, MPI_Datatype type, MPI_Op op, const WindowRange& target) {
-  transfer(target, most_per_call, "accumulate", [&](std::size_t first, int count, MPI_Aint displacement) {
+  transfer(target, Needs::Epoch, most_per_call, "accumulate", [&](std::size_t first, int count, MPI_Aint displacement) {
     return MPI_Accumulate(static_cast<const std::byte*>(origin) + first * element_size_, count, type, target.rank,
                           displacement, count, type, op, win_);
   });
@@ -77,18 +79,18 @@ void WindowState::accumulate(const void* origin, MPI_Datatype type, MPI_Op op, c
 
 void WindowState::fetch_accumulate(const void* origin, void* result, MPI_Datatype type, MPI_Op op,
                                    const WindowRange& target) {
-  transfer(target, most_per_call, "fetch_accumulate", [&](std::size_t first, int count, MPI_Aint displacement) {
-    return MPI_Get_accumulate(static_cast<const std::byte*>(origin) + first * element_size_, count, type,
-                              static_cast<std::byte*>(result) + first * element_size_, count, type, target.rank,
-                              displacement, count, type, op, win_);
-  });
+  transfer(target, Needs::Epoch, most_per_call, "fetch_accumulate",
+           [&](std::size_t first, int count, MPI_Aint displacement) {
+             return MPI_Get_accumulate(static_cast<const std::byte*>(origin) + first * element_size_, count, type,
+                                       static_cast<std::byte*>(result) + first * element_size_, count, type,
+                                       target.rank, displacement, count, type, op, win_);
+           });
 }
 
 // An operation that returns a value must be complete when it returns, and a fence epoch completes nothing before the
 // next fence: these two ask for a lock, and flush.
 void WindowState::fetch_op(const void* origin, void* result, MPI_Datatype type, MPI_Op op, const WindowRange& target) {
-  require_lock(target.rank, "fetch_op");
-  transfer(target, 1, "fetch_op", [&](std::size_t, int, MPI_Aint displacement) {
+  transfer(target, Needs::Lock, 1, "fetch_op", [&](std::size_t, int, MPI_Aint displacement) {
     const int code = MPI_Fetch_and_op(origin, result, type, target.rank, displacement, op, win_);
     return code == MPI_SUCCESS ? MPI_Win_flush(target.rank, win_) : code;
   });
@@ -96,8 +98,7 @@ void WindowState::fetch_op(const void* origin, void* result, MPI_Datatype type, 
 
 void WindowState::compare_and_swap(const void* expected, const void* desired, void* result, MPI_Datatype type,
                                    const WindowRange& target) {
-  require_lock(target.rank, "compare_and_swap");
-  transfer(target, 1, "compare_and_swap", [&](std::size_t, int, MPI_Aint displacement) {
+  transfer(target, Needs::Lock, 1, "compare_and_swap", [&](std::size_t, int, MPI_Aint displacement) {
     // Both operands are only read, whether or not the library's header says so.
     const int code = MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type,
                                           target.rank, displacement, win_);

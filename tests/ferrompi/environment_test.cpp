@@ -64,6 +64,23 @@ TEST_F(Communicators, AreDuplicatedWithMessagesOfTheirOwn) {
   EXPECT_EQ(hinted.allreduce(1, ReduceOp::Sum), size);
 }
 
+TEST_F(Communicators, TakeHintsAlong) {
+  const Info hints{{"mpi_assert_no_any_tag", "true"}};
+  const auto copy = world.duplicate(hints);
+  MPI_Info found = MPI_INFO_NULL;
+  ASSERT_EQ(MPI_Comm_get_info(copy.native(), &found), MPI_SUCCESS);
+  EXPECT_EQ(Info::adopt(found).get("mpi_assert_no_any_tag"), "true");
+  const auto node = world.split_type(SplitType::Shared, -rank, hints);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->rank(), size - 1 - rank);
+  std::vector<int> send(3, rank);
+  std::vector<int> recv(3);
+  auto plan = world.allreduce_init(send, recv, ReduceOp::Max, hints);
+  plan.start();
+  plan.wait();
+  EXPECT_EQ(recv, std::vector<int>(3, size - 1));
+}
+
 TEST_F(Communicators, AreSplitByColourAndOrderedByKey) {
   const auto half = world.split(rank % 2, rank);
   ASSERT_TRUE(half);

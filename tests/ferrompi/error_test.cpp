@@ -87,6 +87,20 @@ TEST_F(Errors, NameATagOutOfRange) {
   expect_class(ErrorClass::Tag, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, -5, 0, 0); });
 }
 
+TEST_F(Errors, NameATagAboveTheLargestOfTheLibrary) {
+  int* largest = nullptr;
+  int known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &known);
+  ASSERT_NE(known, 0);
+  EXPECT_EQ(detail::largest_tag, *largest);
+  // Some libraries take every int: then there is nothing above.
+  detail::largest_tag = 40000;
+  expect_class(ErrorClass::Tag, "send", [&] { world.send(1, proc_null, 40001); });
+  expect_class(ErrorClass::Tag, "irecv", [&] { (void)world.irecv(one, proc_null, 40001); });
+  world.send(1, proc_null, 40000);
+  detail::largest_tag = *largest;
+}
+
 TEST_F(Errors, NameBuffersOfTheWrongLength) {
   expect_error<InvalidBuffer>("allreduce", "1 elements and recv " + std::to_string(ranks + 1),
                               [&] { world.allreduce(one, odd, ReduceOp::Sum); });
@@ -150,6 +164,15 @@ TEST_F(Errors, NameCountsAndDisplacementsThatCannotBe) {
     expect_error<InvalidBuffer>("alltoallv", "overlap",
                                 [&] { world.alltoallv(odd, counts, displs, many, counts, moved); });
   }
+  const std::vector<int> long_counts(ranks + 1, 1);
+  expect_error<InvalidBuffer>("gatherv_init", "counts has",
+                              [&] { (void)world.gatherv_init(one, many, long_counts, displs, rank); });
+  expect_error<InvalidBuffer>("scatterv_init", "counts has",
+                              [&] { (void)world.scatterv_init(many, long_counts, displs, one, rank); });
+  expect_error<InvalidBuffer>("allgatherv_init", "counts has",
+                              [&] { (void)world.allgatherv_init(one, many, long_counts, displs); });
+  expect_error<InvalidBuffer>("alltoallv_init", "counts has",
+                              [&] { (void)world.alltoallv_init(odd, counts, displs, many, long_counts, displs); });
   const std::vector<std::uint64_t> huge(ranks, ~std::uint64_t{0});
   expect_error<InvalidBuffer>("gatherv", "count", [&] { world.gatherv(one, many, huge, displs, rank); });
   const std::vector<std::uint64_t> vast(ranks, std::uint64_t{1} << 62);

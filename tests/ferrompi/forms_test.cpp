@@ -333,10 +333,46 @@ TEST_F(Forms, AlltoallTransposesTheBlocks) {
 TEST_F(Forms, BarrierHasAllThreeForms) {
   world.barrier();
   world.ibarrier().wait();
-  auto plan = world.barrier_init();
+  auto plan = world.barrier_init(Info{{"key", "value"}});
   for (int round = 0; round < rounds; ++round) {
     plan.start();
     plan.wait();
   }
   EXPECT_FALSE(plan.is_active());
+}
+
+TEST_F(Forms, SingleValuesAreSharedOutToo) {
+  for (const int root : roots()) {
+    const auto send = rank == root ? contribution(root, ranks, 1) : Buffer();
+    EXPECT_EQ(world.scatter(send, root), value(root, self, 1));
+  }
+  EXPECT_EQ(world.reduce_scatter_block(contribution(rank, ranks, 1), ReduceOp::Sum), sum(0, size, ranks, 1)[self]);
+  const auto larger = [](double a, double b) { return a > b ? a : b; };
+  EXPECT_EQ(world.reduce_scatter_block(contribution(rank, ranks, 1), larger), value(size - 1, self, 1));
+}
+
+// Where a library's own persistent operation is known to be wrong the nonblocking call stands in, and nowhere else.
+TEST_F(Forms, PersistentOnesAreTheLibrarysOwnWhereItIsRight) {
+  Buffer one(1);
+  Buffer many(ranks);
+  Buffer others(ranks);
+  const std::vector<int> counts(ranks, 1);
+  const auto displs = displacements(counts);
+  const bool right = Mpi::library_version().starts_with("Open MPI");
+  EXPECT_EQ(world.broadcast_init(one, 0).is_native(), right);
+  EXPECT_EQ(world.gather_init(one, many, 0).is_native(), right);
+  EXPECT_EQ(world.scatter_init(many, one, 0).is_native(), right);
+  EXPECT_EQ(world.allgather_init(one, many).is_native(), right);
+  EXPECT_TRUE(world.barrier_init().is_native());
+  EXPECT_TRUE(world.reduce_init(many, others, ReduceOp::Sum, 0).is_native());
+  EXPECT_TRUE(world.allreduce_init(many, others, ReduceOp::Sum).is_native());
+  EXPECT_TRUE(world.scan_init(many, others, ReduceOp::Sum).is_native());
+  EXPECT_TRUE(world.exscan_init(many, others, ReduceOp::Sum).is_native());
+  EXPECT_TRUE(world.reduce_scatter_block_init(many, one, ReduceOp::Sum).is_native());
+  EXPECT_TRUE(world.reduce_scatter_init(many, one, counts, ReduceOp::Sum).is_native());
+  EXPECT_TRUE(world.alltoall_init(many, others).is_native());
+  EXPECT_TRUE(world.gatherv_init(one, many, counts, displs, 0).is_native());
+  EXPECT_TRUE(world.scatterv_init(many, counts, displs, one, 0).is_native());
+  EXPECT_TRUE(world.allgatherv_init(one, many, counts, displs).is_native());
+  EXPECT_TRUE(world.alltoallv_init(many, counts, displs, others, counts, displs).is_native());
 }

@@ -98,6 +98,10 @@ TEST(Jobs, FinalizeOnceWhenTheEnvironmentIsMoved) {
   expect_done("moved_environment", {2});
 }
 
+TEST(Jobs, EndInOrderWhereMpiGrantsTooLowAThreadLevel) {
+  expect_done("too_low_a_thread_level", {1, 2, 3});
+}
+
 TEST(Jobs, KeepOtherThreadsOutAtFunneled) {
   expect_done("funneled_from_another_thread", {1, 2});
 }

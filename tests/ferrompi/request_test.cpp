@@ -165,6 +165,85 @@ TEST_F(Requests, ThatAreDroppedByAnExceptionAreFinishedFirst) {
   EXPECT_EQ(world.allreduce(1, ReduceOp::Sum), size);
 }
 
+TEST_F(Requests, OfACollectiveThatAreDroppedStillDeliver) {
+  // Rank 1's part overlaps the front, where its result belongs: MPICH cannot do that, so it is moved there at the end.
+  std::vector<int> counts(ranks, 1);
+  if (size > 1) counts[1] = 3;
+  std::vector<int> data(ranks + 2, 0);
+  const auto length = static_cast<std::size_t>(size > 1 ? size + 2 : 1);
+  const std::span<int> parts(data.data(), length);
+  const auto place = rank < 2 ? rank : rank + 2;
+  const auto fill = [&] {
+    for (std::size_t i = 0; i < length; ++i) parts[i] = rank + 10 * static_cast<int>(i);
+  };
+  const auto expected = size * (size - 1) / 2 + 10 * place * size;
+  fill();
+  { auto dropped = world.ireduce_scatter_inplace(parts, counts, ReduceOp::Sum); }
+  EXPECT_EQ(parts[0], expected);
+  fill();
+  {
+    auto dropped = world.reduce_scatter_init_inplace(parts, counts, ReduceOp::Sum);
+    dropped.start();
+  }
+  EXPECT_EQ(parts[0], expected);
+  fill();
+  {
+    auto throws = world.iallreduce_inplace(parts, [](int, int) -> int { throw std::runtime_error("nobody listens"); });
+  }
+  EXPECT_EQ(world.allreduce(1, ReduceOp::Sum), size);
+}
+
+TEST_F(Requests, ThatReceiveNothingTellOfNoMessage) {
+  const auto expect_nothing = [](const Status& status) {
+    EXPECT_EQ(status.source(), any_source);
+    EXPECT_EQ(status.tag(), any_tag);
+    EXPECT_EQ(status.count(), 0U);
+    EXPECT_EQ(status.bytes(), 0U);
+    EXPECT_FALSE(status.cancelled());
+  };
+  std::array<int, 2> in{};
+  std::array<int, 2> out{rank, rank};
+  const auto fill = [&](std::vector<Request>& receives, std::vector<Request>& sends) {
+    receives.clear();
+    sends.clear();
+    for (int i = 0; i < 2; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      receives.push_back(world.irecv(in[at], previous, i));
+      sends.push_back(world.isend(std::span(&out[at], 1), next, i));
+    }
+  };
+  std::vector<Request> receives;
+  std::vector<Request> sends;
+  fill(receives, sends);
+  for (auto& send : sends) expect_nothing(send.wait());
+  wait_all(receives);
+  // In sets whose places were those of receives just before.
+  fill(receives, sends);
+  wait_all(receives);
+  wait_all(sends);
+  for (const auto& send : sends) expect_nothing(send.status());
+  fill(receives, sends);
+  EXPECT_EQ(wait_some(receives).empty(), false);
+  wait_all(receives);
+  while (const auto place = wait_any(sends)) expect_nothing(sends[*place].status());
+  fill(receives, sends);
+  wait_all(receives);
+  while (!test_all(sends)) {
+  }
+  for (const auto& send : sends) {
+    expect_nothing(send.status());
+  }
+
+  expect_nothing(world.ibarrier().wait());
+  expect_nothing(world.iallreduce_inplace(in, ReduceOp::Sum).wait());
+  auto receive = world.irecv(in, previous, 5);
+  auto plan = world.ssend_init(out, next, 5);
+  plan.start();
+  expect_nothing(plan.wait());
+  expect_nothing(plan.wait());
+  EXPECT_EQ(receive.wait().count(), 2U);
+}
+
 TEST_F(Requests, TellWhetherCancellingWasInTime) {
   std::vector<std::byte> in(8);
   auto receive = world.irecv(in, previous, 99);
@@ -332,4 +411,42 @@ TEST_F(Requests, ThatPersistMayBeMovedTestedAndDropped) {
   start_all(several);
   wait_all(several);
   EXPECT_EQ(all.back(), size - 1);
+}
+
+TEST_F(Requests, ThatPersistAndAreDroppedCancelTheirReceive) {
+  std::vector<int> never(100, 42);
+  {
+    auto receive = world.recv_init(never, previous, 77);  // nobody sends this
+    receive.start();
+  }
+  std::vector<int> in(1);
+  auto receive = world.recv_init(never, previous, 77);
+  receive.start();
+  receive = world.recv_init(in, previous, 5);
+  receive.start();
+  world.send(std::array<int, 1>{rank}, next, 5);
+  EXPECT_EQ(receive.wait().source(), previous);
+  EXPECT_EQ(in[0], previous);
+  EXPECT_EQ(never, std::vector<int>(100, 42));
+}
+
+TEST_F(Requests, ThatPersistMayBeCancelledAndLookedAt) {
+  int in = -1;
+  auto receive = world.recv_init(in, previous, 78);
+  receive.cancel();  // nothing is in progress
+  EXPECT_TRUE(receive.get_status());
+  receive.start();
+  EXPECT_FALSE(receive.get_status());
+  receive.cancel();
+  EXPECT_TRUE(receive.wait().cancelled());
+  world.barrier();
+  receive.start();
+  auto send = world.isend(rank, next, 78);
+  while (!receive.get_status()) {
+  }
+  EXPECT_TRUE(receive.is_active()) << "looking does not finish a round";
+  EXPECT_EQ(receive.get_status()->source(), previous);
+  EXPECT_FALSE(receive.wait().cancelled());
+  EXPECT_EQ(in, previous);
+  EXPECT_EQ(send.get(), rank);
 }

@@ -273,6 +273,8 @@ TEST(WindowErrors, AGuardThatOutlivesItsWindowStandsForNothing) {
   EXPECT_CLASS(ErrorClass::Win, guard.flush());
   std::array<int, 1> value{};
   EXPECT_CLASS(ErrorClass::Win, target.get(value));
+  EXPECT_CLASS(ErrorClass::Win, (void)target.fetch_op(1, ReduceOp::Sum));
+  EXPECT_CLASS(ErrorClass::Win, (void)target.compare_and_swap(0, 1));
   guard.unlock();
 
   window = SharedWindow<int>::allocate(world, 1);

@@ -475,6 +475,8 @@ TEST(WindowText, EnumsPrintTheirNames) {
       << ' ' << (FenceAssert::NoPut | FenceAssert::NoSucceed) << ' ' << AccumulateOp::Replace << ' '
       << AccumulateOp(ReduceOp::Sum) << ' ' << AccumulateOp::NoOp;
   EXPECT_EQ(out.str(), "Exclusive Shared Separate None NoPut|NoSucceed Replace Sum NoOp");
+  EXPECT_EQ(to_string(FenceAssert::NoPrecede | FenceAssert::NoStore), "NoStore|NoPrecede");
+  EXPECT_EQ(to_string(FenceAssert::None), "None");
   EXPECT_EQ(LockType::Shared, LockType::Shared);
   EXPECT_NE(AccumulateOp::NoOp, AccumulateOp::Replace);
 }

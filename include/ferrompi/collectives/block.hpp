@@ -168,6 +168,14 @@ struct Scatter : BlockOperation {
                                    Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, group});
   }
 
+  /// One value for every rank.
+  template <BufferLike S>
+  static element_t<S> run(const Blocking& form, const Group& group, S&& send, int root) {
+    element_t<S> value{};
+    run(form, group, std::forward<S>(send), std::span<element_t<S>, 1>(&value, 1), root);
+    return value;
+  }
+
   /// On the root the buffer of all blocks, which it keeps; on the others the place for theirs.
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, int root) {

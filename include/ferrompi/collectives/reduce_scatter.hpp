@@ -33,6 +33,14 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
         form, checks, {from.data(), to.data(), to.size(), 0, group.native, group.size}, std::forward<O>(op));
   }
 
+  /// One value for every rank.
+  template <BufferLike S, class O>
+  static element_t<S> run(const Blocking& form, const Group& group, S&& send, O&& op) {
+    element_t<S> value{};
+    run(form, group, std::forward<S>(send), std::span<element_t<S>, 1>(&value, 1), std::forward<O>(op));
+    return value;
+  }
+
   /// The buffer holds all blocks before, and this rank's block at its start after; the rest is unspecified.
   template <class Form, BufferLike B, class O>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op) {

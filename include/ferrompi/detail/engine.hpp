@@ -6,6 +6,7 @@
 //   invoke<Count>(function, args, tail...)   the call itself; `tail` is what the form adds (status, info, request)
 //   counts_are_large(args)           whether an int does not hold the counts
 //   must_shrink(args), shrink(args, hold)    counts that this library cannot take, described by datatypes instead
+//   fail(args, operation, code)      if a blocking call that failed leaves something to do before the exception
 //   on_drop, element(args)           how a dropped request ends, and in what its status counts
 //   takes_info, persistent_is_right  whether the persistent form takes an Info, and the library's own
 //                                    may be used
@@ -58,7 +59,14 @@ struct Blocking {
   template <class Op, class... Tail>
   FERROMPI_INLINE void issue(const typename Op::Args& args, Tail... tail) const {
     const CallGuard guard(operation);
-    check(call<Op>(Op::blocking, Op::blocking_large, args, tail...), operation);
+    const int code = call<Op>(Op::blocking, Op::blocking_large, args, tail...);
+    if constexpr (requires { Op::fail(args, operation, code); }) {
+      if (code != MPI_SUCCESS) [[unlikely]] {
+        Op::fail(args, operation, code);
+      }
+    } else {
+      check(code, operation);
+    }
   }
 };
 
@@ -99,10 +107,10 @@ struct Persistent {
       } else {
         check(call<Op>(Op::persistent, Op::persistent_large, args, &request), operation);
       }
-      return PersistentAccess::make(request, Op::element(args), operation, std::move(hold), nullptr);
+      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(hold), nullptr);
     } else {
       auto restart = std::make_unique<RestartOf<Op>>(args);
-      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), operation, std::move(hold),
+      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), Op::on_drop, operation, std::move(hold),
                                     std::move(restart));
     }
   }

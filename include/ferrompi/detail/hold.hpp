@@ -25,6 +25,9 @@ struct Held final : HeldBuffers {
   R value;
 };
 
+/// How a request that nobody waits for is brought to its end: a receive is cancelled, anything else completed.
+enum class OnDrop { Complete, Cancel };
+
 struct Hold {
   Hold() = default;
   Hold(const Hold&) = delete;
@@ -33,6 +36,8 @@ struct Hold {
 
   /// The operation has finished: does what remains to be done and throws what a callable threw.
   void completed();
+  /// The same for an operation that nobody waited for, so that there is nobody to tell of errors either.
+  void dropped() noexcept;
 
   std::vector<MPI_Datatype> types;  // made for this operation, freed with it
   std::vector<int> narrow;          // arrays that MPI reads until the end: counts, displacements, datatypes

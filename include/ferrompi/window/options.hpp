@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 namespace ferrompi {
 
@@ -42,7 +43,8 @@ constexpr FenceAssert& operator|=(FenceAssert& a, FenceAssert b) noexcept {
 [[nodiscard]] const char* to_string(LockType type) noexcept;
 std::ostream& operator<<(std::ostream& out, WindowLayout layout);
 std::ostream& operator<<(std::ostream& out, LockType type);
-/// The promises joined with `|`, such as `NoPrecede|NoPut`; `None` without any.
+/// The promises joined with `|`, such as `NoPut|NoPrecede`; `None` without any.
+[[nodiscard]] std::string to_string(FenceAssert assertion);
 std::ostream& operator<<(std::ostream& out, FenceAssert assertion);
 
 }  // namespace ferrompi

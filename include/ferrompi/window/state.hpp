@@ -94,9 +94,11 @@ class WindowState {
   void require_lock(int rank, const char* operation) const;
   template <class Flush>
   void flush_with(Flush flush, int rank, const char* operation);
+  /// What an operation needs to be open before it: any epoch that reaches its target, or a lock on it.
+  enum class Needs { Epoch, Lock };
   template <class Transfer>
-  void transfer(const WindowRange& target, std::size_t most, const char* operation, Transfer call_mpi);
-  MPI_Aint begin_access(const WindowRange& target, const char* operation);
+  void transfer(const WindowRange& target, Needs needs, std::size_t most, const char* operation, Transfer call_mpi);
+  MPI_Aint begin_access(const WindowRange& target, Needs needs, const char* operation);
 
   MPI_Win win_ = MPI_WIN_NULL;
   int rank_ = 0;
