@@ -23,7 +23,8 @@ int answer(Function function, Args... args) {
 
 }  // namespace
 
-// Before the library's own. Parts of different lengths go by the last ones, whichever this MPI has.
+// Before the library's own. Parts of different lengths go by the last ones, whichever this MPI has and fits the
+// lengths.
 extern "C" {
 int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   return answer(PMPI_Bcast, buffer, count, type, root, comm);
@@ -34,6 +35,18 @@ int MPI_Allreduce(const void* send, void* recv, int count, MPI_Datatype type, MP
 int MPI_Alltoallw(const void* send, const int* counts, const int* displs, const MPI_Datatype* types, void* recv,
                   const int* recvcounts, const int* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm) {
   return answer(PMPI_Alltoallw, send, counts, displs, types, recv, recvcounts, rdispls, recvtypes, comm);
+}
+int MPI_Gatherv(const void* send, int count, MPI_Datatype type, void* recv, const int* counts, const int* displs,
+                MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return answer(PMPI_Gatherv, send, count, type, recv, counts, displs, recvtype, root, comm);
+}
+int MPI_Scatterv(const void* send, const int* counts, const int* displs, MPI_Datatype type, void* recv, int count,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return answer(PMPI_Scatterv, send, counts, displs, type, recv, count, recvtype, root, comm);
+}
+int MPI_Alltoallv(const void* send, const int* counts, const int* displs, MPI_Datatype type, void* recv,
+                  const int* recvcounts, const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  return answer(PMPI_Alltoallv, send, counts, displs, type, recv, recvcounts, rdispls, recvtype, comm);
 }
 #if MPI_VERSION >= 4
 int MPI_Gatherv_c(const void* send, MPI_Count count, MPI_Datatype type, void* recv, const MPI_Count* counts,
