@@ -87,13 +87,7 @@ std::optional<Status> PersistentRequest::test() {
 
 std::optional<Status> PersistentRequest::get_status() const {
   if (!active_) return status_;
-  detail::require_running("get_status");
-  const detail::CallGuard guard("get_status");
-  MPI_Status status{};
-  int done = 0;
-  detail::check(MPI_Request_get_status(native_, &done, &status), "get_status");
-  if (done == 0) return std::nullopt;
-  return detail::status_of(status, type_, on_drop_);
+  return detail::status_so_far(native_, type_, on_drop_);
 }
 
 void PersistentRequest::cancel() {

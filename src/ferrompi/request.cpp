@@ -90,13 +90,7 @@ std::optional<Status> Request::test() {
 
 std::optional<Status> Request::get_status() const {
   if (native_ == MPI_REQUEST_NULL) return status_;
-  detail::require_running("get_status");
-  const detail::CallGuard guard("get_status");
-  MPI_Status status{};
-  int finished = 0;
-  detail::check(MPI_Request_get_status(native_, &finished, &status), "get_status");
-  if (finished == 0) return std::nullopt;
-  return detail::status_of(status, type_, on_drop_);
+  return detail::status_so_far(native_, type_, on_drop_);
 }
 
 void Request::cancel() {

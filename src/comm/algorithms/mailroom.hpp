@@ -28,7 +28,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -414,21 +413,12 @@ class Mailroom final : public detail::Mailbox {
         return came || transfer.state != Transfer::State::UnderWay;
       };
       if (core::has_other_work()) {
-        give_way_until(has_moved, now + left);
+        core::give_way_until(has_moved, now + left);
       } else {
         pipes_.sleep(has_moved, left);
       }
       pipes_.enter(where(transfer.operation));
     }
-  }
-
-  /// In the place of sleep, where an operation under way needs this thread to come back.
-  template <class Condition>
-  static void give_way_until(const Condition& condition, Clock::time_point until) {
-    do {
-      core::give_way();
-      if (core::footing() == core::Footing::Thread) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    } while (!condition() && Clock::now() < until);
   }
 
   /// Throws where the peer is gone and has left nothing that would end the waiting.

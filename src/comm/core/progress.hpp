@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -59,5 +60,15 @@ class Progress {
 
 /// Where something is waited for, in place of an idle turn: lets what is under way go on, or another process run.
 void give_way();
+
+/// The same in the place of a sleep, until something is so or the time has come: who waits has other work, and comes
+/// back to it as often as that needs.
+template <class Condition>
+void give_way_until(const Condition& condition, std::chrono::steady_clock::time_point deadline) {
+  do {
+    give_way();
+    if (footing() == Footing::Thread) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  } while (!condition() && std::chrono::steady_clock::now() < deadline);
+}
 
 }  // namespace cobre::comm::core

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "comm/backends/shm/channel.hpp"
 #include "comm/core/format.hpp"
@@ -110,12 +109,7 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
       next_warning *= 2;
     }
     if (core::has_other_work()) {
-      // Comes back as often as that needs, and to the checks above as often as who sleeps.
-      const auto until = Clock::now() + between_checks;
-      do {
-        core::give_way();
-        if (core::footing() == core::Footing::Thread) std::this_thread::sleep_for(50us);
-      } while (!ready() && Clock::now() < until);
+      core::give_way_until(ready, Clock::now() + between_checks);  // back to the checks above as often as who sleeps
     } else {
       sleep_once(word, value, rank);
     }
