@@ -66,6 +66,7 @@ function(cobre_test_target name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
   target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # each file of a test has helpers of its own
 endfunction()
 
 function(cobre_add_test name)

@@ -5,6 +5,7 @@
 #include <cobre/comm.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "unit/environment.hpp"
 
@@ -46,6 +47,19 @@ class Selection : public testing::Test {
 bool has(const std::string& backend) {
   const auto available = available_backends();
   return std::find(available.begin(), available.end(), backend) != available.end();
+}
+
+/// A group's name and a loopback address in one, of this process alone.
+std::string own_place() {
+  const auto id = static_cast<unsigned>(getpid());
+  return "127." + std::to_string(1 + id / 62500 % 250) + "." + std::to_string(id / 250 % 250) + "." +
+         std::to_string(1 + id % 250);
+}
+
+BackendKind backend_of(const std::string& name) {
+  test::ScopedEnvironment asked;
+  asked.set("COBRE_COMM_BACKEND", name);
+  return factory::requested_backend();
 }
 
 TEST_F(Selection, UnsetMeansAuto) {
@@ -138,6 +152,7 @@ TEST_F(Selection, WhatThisBuildLacksIsSaidAndNeverReplaced) {
     refused([] { (void)create_communicator(); });
     chosen.unset("COBRE_COMM_BACKEND");
     refused([] { (void)create_communicator(); });
+    refused([kind = backend_of(backend)] { (void)create_communicator(kind); });
   }
 }
 
@@ -193,6 +208,46 @@ TEST_F(Selection, AKindGivenInTheProgramBeatsTheEnvironment) {
   environment_.set("COBRE_COMM_BACKEND", "foobar");
   environment_.set("PMI_RANK", "0");
   EXPECT_EQ(create_communicator(BackendKind::Local).kind(), BackendKind::Local);
+}
+
+TEST_F(Selection, AKindGivenInTheProgramStillAsksItsOwnVariablesWhoThisRankIs) {
+  environment_.set("COBRE_COMM_BACKEND", "foobar");
+  const std::vector<std::pair<BackendKind, std::string>> kinds{{BackendKind::Shm, "COBRE_SHM_NAME"},
+                                                               {BackendKind::Tcp, "COBRE_TCP_COORDINATOR"}};
+  for (const auto& [kind, place] : kinds) {
+    if (!has(to_string(kind))) continue;
+    EXPECT_THROW((void)create_communicator(kind), MissingConfiguration) << to_string(kind);
+    const std::string prefix = place.substr(0, place.rfind('_'));
+    environment_.set(place, own_place());
+    environment_.set(prefix + "_RANK", "0");
+    environment_.set(prefix + "_SIZE", "1");
+    const auto comm = create_communicator(kind);
+    EXPECT_EQ(comm.kind(), kind);
+    EXPECT_EQ(comm.size(), 1U);
+  }
+}
+
+TEST_F(Selection, TheKindAutoFindsOutLikeTheEnvironmentWithoutAName) {
+  environment_.set("COBRE_COMM_BACKEND", "foobar");
+  EXPECT_EQ(create_communicator(BackendKind::Auto).kind(), BackendKind::Local);
+  if (!has("shm")) return;
+  environment_.set("COBRE_SHM_NAME", own_place());
+  environment_.set("COBRE_SHM_RANK", "0");
+  environment_.set("COBRE_SHM_SIZE", "1");
+  EXPECT_EQ(create_communicator(BackendKind::Auto).kind(), BackendKind::Shm);
+}
+
+TEST_F(Selection, AConfigurationGivenInTheProgramReadsNoVariable) {
+  environment_.set("COBRE_COMM_BACKEND", "foobar");
+  for (const char* const name : {"COBRE_SHM_RANK", "COBRE_SHM_SIZE", "COBRE_TCP_RANK", "COBRE_TCP_SIZE"}) {
+    environment_.set(name, "nonsense");
+  }
+#ifdef COBRE_COMM_HAS_SHM
+  EXPECT_EQ(create_communicator(ShmConfig{.name = own_place(), .rank = 0, .size = 1}).kind(), BackendKind::Shm);
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+  EXPECT_EQ(create_communicator(TcpConfig{.coordinator = own_place(), .rank = 0, .size = 1}).kind(), BackendKind::Tcp);
+#endif
 }
 
 TEST_F(Selection, AvailableBackendsEndWithLocal) {

@@ -36,8 +36,8 @@ double tree_steps(std::size_t ranks) {
 }
 
 // Of a pattern no limit could be said.
-const std::set<std::string> known{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
-                                  "gather",  "scatter",   "alltoall",  "scan",       "message"};
+const std::set<std::string> limited{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
+                                    "gather",  "scatter",   "alltoall",  "scan",       "message"};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ std::vector<std::size_t> Limits::sizes(std::size_t bytes, std::size_t ranks) {
 std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std::size_t ranks, std::size_t cores,
                                  bool over_sockets) const {
   const std::string operation = name.substr(0, name.find('_'));  // a plan does the same
-  if (!known.contains(operation)) return std::nullopt;
+  if (!limited.contains(operation)) return std::nullopt;
   if (ranks == 1) {
     if (operation == "barrier" || operation == "broadcast") return std::nullopt;  // nothing to be done
     return time("memcpy", bytes);

@@ -13,7 +13,7 @@
 namespace cobre::command {
 namespace {
 
-constexpr const char* examples = R"(
+constexpr const char* info_examples = R"(
 Examples:
   cobre-comm info                                       what is here, what can be used, and why not the rest
   cobre-comm info --json | jq .backends                 the same for programs
@@ -30,7 +30,7 @@ struct InfoOptions {
 void add_info(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* const command = app.add_subcommand("info", "Tell what is here: backends, MPI, processors, limits, job");
-  command->footer(examples);
+  command->footer(info_examples);
   command->add_flag("--json", options->json, "For programs: the same content as JSON");
   command->add_flag("--layout", options->layout, "As the ranks of a job: tell who runs where");
   command->callback([options, &exit_code] {

@@ -41,7 +41,7 @@ void tell(fmt::format_string<T...> text, T&&... arguments) {
 constexpr std::size_t most_ranks_of_shm = 128;
 constexpr std::size_t most_ranks_of_tcp = 1024;
 
-constexpr const char* examples = R"(
+constexpr const char* run_examples = R"(
 Examples:
   cobre-comm run -n 4 ./app input.json        four ranks on this machine, without MPI
   cobre-comm run ./app                        one rank for each core
@@ -266,7 +266,7 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* const command =
       app.add_subcommand("run", "Start a program as several ranks: cobre-comm run [options] PROGRAM [arguments]");
-  command->footer(examples);
+  command->footer(run_examples);
   command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")
       ->check(whole_number, "")
       ->type_name("RANKS");

@@ -24,7 +24,7 @@ Key key_between(const Bytes32& connector, const Bytes32& acceptor) {
 namespace {
 
 using Context = std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)>;
-using Text = std::unique_ptr<void, decltype(&std::free)>;
+using Owned = std::unique_ptr<void, decltype(&std::free)>;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Credential write_credential(const Bytes32& secret) {
   if (error == EMUNGE_SUCCESS) {
     error = munge_encode(&text, context.get(), secret.data(), static_cast<int>(secret.size()));
   }
-  const Text owned(text, &std::free);
+  const Owned owned(text, &std::free);
   Credential credential;
   const std::size_t length = text == nullptr ? 0 : std::strlen(text);
   if (error != EMUNGE_SUCCESS || length == 0 || length > credential.text.size()) {
@@ -62,7 +62,7 @@ std::optional<Bytes32> read_credential(const Credential& credential) {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
   const munge_err_t error = munge_decode(text.data(), nullptr, &payload, &length, &uid, &gid);
-  const Text owned(payload, &std::free);
+  const Owned owned(payload, &std::free);
   Bytes32 secret{};
   if (error != EMUNGE_SUCCESS || uid != geteuid() || length != static_cast<int>(secret.size())) return std::nullopt;
   std::memcpy(secret.data(), payload, secret.size());

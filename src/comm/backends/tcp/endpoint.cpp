@@ -141,9 +141,9 @@ void Endpoint::share_memory() {
     shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
   } catch (const PeerFailed& error) {
     if (!watched) throw;
-    constexpr auto grace = 100ms;  // for a reason that comes over the network
     // A neighbour by its number on this host; everyone shall hear which rank of the job that is.
-    if (!sentinel_->await_verdict(grace)) sentinel_->report(sentinel_->failure_of(hosts_.neighbours()[error.rank()]));
+    if (!sentinel_->await_verdict(patience_with_reason))
+      sentinel_->report(sentinel_->failure_of(hosts_.neighbours()[error.rank()]));
     sentinel_->conclude({"connect", rank_, size_});
   }
 }

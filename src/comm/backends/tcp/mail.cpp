@@ -18,8 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
-
 }  // namespace
 
 MailPipes::MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel,
@@ -85,7 +83,7 @@ void MailPipes::open(const Where& where, std::size_t peer) {
   Wire::Control made = wire_.open_mail(peer);
   if (!made.socket) {
     if (sentinel_.departed(peer)) throw_gone(where, peer);
-    if (sentinel_.await_verdict(grace)) sentinel_.conclude(where);
+    if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where);
     throw CollectiveFailed(where, 0, made.problem);
   }
   connect(lines_[peer], std::move(made.socket));
@@ -141,7 +139,7 @@ void MailPipes::check(const Where& where, std::size_t peer) {
 
 void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
   // It may have gone because of something that everyone is about to hear.
-  if (sentinel_.await_verdict(grace)) sentinel_.conclude(where);
+  if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where);
   throw_verdict(where, sentinel_.failure_of(peer));
 }
 

@@ -30,6 +30,9 @@
 
 namespace cobre::comm::tcp {
 
+/// For the reason to arrive, after a connection ended.
+inline constexpr std::chrono::milliseconds patience_with_reason{100};
+
 class Sentinel {
  public:
   struct Settings {

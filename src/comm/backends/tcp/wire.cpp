@@ -18,8 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto grace = 100ms;  // for the reason to arrive, after a connection ended
-
 constexpr std::size_t early_bytes = 16384;  // of one link
 // Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
 // behind gets many messages in one call. Longer ones go straight to where they belong.
@@ -241,7 +239,7 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
 
 void Wire::lost(std::size_t peer) {
   // It may have gone because of something that everyone is about to hear.
-  if (!sentinel_.await_verdict(grace)) sentinel_.report(sentinel_.failure_of(peer));
+  if (!sentinel_.await_verdict(patience_with_reason)) sentinel_.report(sentinel_.failure_of(peer));
   sentinel_.conclude(where_);
 }
 
@@ -340,7 +338,7 @@ void Wire::open_in_operation(std::size_t peer) {
     if (has_other_work) core::give_way();
   }
   if (const auto problem = open(peer, Clock::now() + host_timeout_)) {
-    if (sentinel_.await_verdict(grace)) sentinel_.conclude(where_);
+    if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where_);
     sentinel_.report(sentinel_.failure_of(peer));
     throw CollectiveFailed(where_, 0, *problem);
   }
