@@ -45,13 +45,13 @@ void require_announced_size(int world_size) {
   for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
     const char* const text = std::getenv(variable);
     if (text == nullptr) continue;
-    int announced = 0;
-    const auto [end, error] = std::from_chars(text, text + std::strlen(text), announced);
-    if (error != std::errc{} || *end != '\0' || announced == world_size) continue;
+    int processes = 0;
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), processes);
+    if (error != std::errc{} || *end != '\0' || processes == world_size) continue;
     throw InitializationFailed(
         "mpi", core::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
                             "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
-                            announced, variable, text, world_size,
+                            processes, variable, text, world_size,
                             ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
   }
 }
