@@ -151,6 +151,12 @@ Address Address::peer_of(int socket) noexcept {
   return address;
 }
 
+bool same_host(const Address& a, const Address& b) noexcept {
+  const Address::Wire one = a.to_wire();
+  const Address::Wire other = b.to_wire();
+  return one.family == other.family && one.scope == other.scope && one.bytes == other.bytes;
+}
+
 Resolution resolve(const std::string& host, std::uint16_t port) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;

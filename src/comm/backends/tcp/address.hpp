@@ -58,6 +58,9 @@ class Address {
   sockaddr_storage storage_{};
 };
 
+/// But for the port.
+[[nodiscard]] bool same_host(const Address& a, const Address& b) noexcept;
+
 /// All addresses of a host, in the order in which they should be tried. Empty, with the reason, where there is none.
 struct Resolution {
   std::vector<Address> addresses;

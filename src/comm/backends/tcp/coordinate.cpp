@@ -247,12 +247,6 @@ class Coordinator final : public Rendezvous {
     return gathering;
   }
 
-  static bool same_host(Address a, Address b) {
-    a.set_port(0);
-    b.set_port(0);
-    return a.text() == b.text();
-  }
-
   [[nodiscard]] bool reported(std::size_t rank) const { return arrived_[rank]->got == sizeof(arrived_[rank]->outcome); }
 
   void listen_for_outcome(std::size_t rank) {

@@ -14,6 +14,8 @@
 namespace cobre::comm::tcp {
 namespace {
 
+constexpr int near_bytes = 256 << 10;
+
 template <class Value>
 void set(int socket, int level, int option, Value value) noexcept {
   (void)setsockopt(socket, level, option, &value, sizeof value);
@@ -123,6 +125,9 @@ Opened open_connection(const Address& target, const std::optional<Address>& sour
 
 void hurry(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  // Inside of a machine nothing travels: what was sent waits in memory for the peer to copy it out. More than a cache
+  // holds makes that slower; left to itself, the kernel lets it grow to megabytes.
+  if (same_host(Address::local_of(socket), Address::peer_of(socket))) set(socket, SOL_SOCKET, SO_SNDBUF, near_bytes);
 }
 
 void watch_over(int socket, std::chrono::milliseconds host_timeout) noexcept {
