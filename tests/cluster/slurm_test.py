@@ -63,7 +63,7 @@ class Slurm(CommandTest):
 
     def test_threads_and_memory_are_what_the_job_asked_for(self):
         # As the steps of a job: srun by itself does not say what memory it asked for.
-        for request, budget in (("--mem=256", "0.2 GiB"), ("--mem-per-cpu=512", "1.0 GiB")):
+        for request, budget in (("--mem=256", "256.0 MiB"), ("--mem-per-cpu=512", "1.0 GiB")):
             slurm = self.facts_in("-N1", "-n1", "--cpus-per-task=2", request)["slurm"]
             self.assertRegex(slurm["job"], r"^\d+$")
             self.assertEqual((slurm["cpus_per_task"], slurm["memory_for_the_job_on_this_node"]), (2, budget), request)
