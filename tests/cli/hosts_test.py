@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -115,6 +116,32 @@ class Hosts(CommandTest):
         self.assertEqual(job.returncode, 255)
         self.assertIn("no route to unreachable", job.stderr)
         self.assertIn("cobre-comm: the agent on host unreachable ended with code 255", job.stderr)
+
+    def test_a_first_host_that_cannot_be_reached_ends_the_others_before_they_start(self):
+        begin = time.monotonic()
+        job = run("run", "--rsh", SHELL, "--hosts", "unreachable,127.0.0.1:2", "echo", "started")
+        self.assertEqual((job.returncode, job.stdout), (255, ""), job.stderr)
+        self.assertIn("cobre-comm: the agent on host unreachable ended with code 255", job.stderr)
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_the_port_is_one_that_is_free_on_the_first_host(self):
+        # A network of its own, in which all ports are taken that could be chosen, but one.
+        take = ("import resource, socket, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (13000, 13000)); taken = []\n"
+                "for port in range(20000, 32000):\n"
+                "    if port != 25252:\n"
+                "        taken.append(socket.socket()); taken[-1].bind(('', port))\n"
+                "print('taken', flush=True); sys.stdin.read()")
+        host = subprocess.Popen(["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" -c "$1"', sys.executable, take],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(host.communicate)
+        self.assertEqual(host.stdout.readline(), "taken\n")
+        inside = os.path.join(FOLDER, f"shell_inside_{os.getpid()}")
+        write_script(inside, f'#!/bin/sh\nshift\nexec nsenter --net=/proc/{host.pid}/ns/net sh -c "$*"\n')
+        self.addCleanup(os.remove, inside)
+        job = run("run", "--rsh", inside, *TWO_HOSTS[2:], "--", "sh", "-c", f'echo $COBRE_TCP_COORDINATOR; exec {RANKS} sum')
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertEqual(sorted(job.stdout.splitlines()),
+                         ["127.0.0.1:25252"] * 4 + [f"rank {rank} of 4: 10" for rank in range(4)])
 
     def test_what_cannot_be_is_one_clear_line_and_code_2(self):
         for words, arguments in (("is no host", ["--hosts", "a:many"]), ("is no host", ["--hosts", "a,,b"]),
