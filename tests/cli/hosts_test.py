@@ -207,7 +207,10 @@ class FailingHosts(CommandTest):
                                  r"^cobre-comm: rank 3 of 4 \(pid \d+ on \S+\) ended with code 7; ending the others$")
             return seconds
 
-        self.expect_within(2.6, refuse, least=1.0)  # they had their second
+        self.expect_within(2.0, refuse, least=1.0)  # they had their second
+
+    def test_ranks_on_all_hosts_are_left_alone_then_asked_then_killed(self):
+        self.expect_ending_in_steps(*self.TWO_NAMES)
 
     def test_ranks_that_end_badly_when_they_are_asked_to_are_not_the_first_that_failed(self):
         # The host with the failure is the last one to end: its other rank does not listen.
@@ -237,7 +240,7 @@ class FailingHosts(CommandTest):
             self.expect_gone(everyone)
             return seconds
 
-        self.expect_within(2.6, fail_beside_it)
+        self.expect_within(2.0, fail_beside_it)
 
     def test_a_host_that_does_not_answer_any_more_is_named(self):
         job = self.started("stuck", 1)
