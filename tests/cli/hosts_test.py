@@ -219,6 +219,12 @@ class FailingHosts(CommandTest):
         self.assertEqual(job.returncode, 7, job.stderr)
         self.expect_one_word(job.stderr, "rank 3 of 4 .* ended with code 7")
 
+    def test_a_timeout_ends_the_job_on_all_hosts(self):
+        job = run("run", *self.TWO_NAMES, "--timeout", 1, RANKS, "stuck", 1, env={**os.environ, "COBRE_TCP_SHARED_MEMORY": "0"})
+        self.assertEqual(job.returncode, 124, job.stderr)
+        # The host whose second is over first says so; what its ranks did ends the others.
+        self.assertRegex(job.stderr, r"(?m)^cobre-comm: 2 of 2 ranks still run after 1 s \(--timeout\): .*; ending them$")
+
     def test_keep_going_leaves_the_other_hosts_alone(self):
         job, _ = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\nsleep 1.5; echo went on',
                                    "--keep-going")
