@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -116,6 +117,32 @@ class Hosts(CommandTest):
         self.assertIn("no route to unreachable", job.stderr)
         self.assertIn("cobre-comm: the agent on host unreachable ended with code 255", job.stderr)
 
+    def test_a_first_host_that_cannot_be_reached_ends_the_others_before_they_start(self):
+        begin = time.monotonic()
+        job = run("run", "--rsh", SHELL, "--hosts", "unreachable,127.0.0.1:2", "echo", "started")
+        self.assertEqual((job.returncode, job.stdout), (255, ""), job.stderr)
+        self.assertIn("cobre-comm: the agent on host unreachable ended with code 255", job.stderr)
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_the_port_is_one_that_is_free_on_the_first_host(self):
+        # A network of its own, in which all ports are taken that could be chosen, but one.
+        take = ("import resource, socket, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (13000, 13000)); taken = []\n"
+                "for port in range(20000, 32000):\n"
+                "    if port != 25252:\n"
+                "        taken.append(socket.socket()); taken[-1].bind(('', port))\n"
+                "print('taken', flush=True); sys.stdin.read()")
+        host = subprocess.Popen(["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$0" -c "$1"', sys.executable, take],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(host.communicate)
+        self.assertEqual(host.stdout.readline(), "taken\n")
+        inside = os.path.join(FOLDER, f"shell_inside_{os.getpid()}")
+        write_script(inside, f'#!/bin/sh\nshift\nexec nsenter --net=/proc/{host.pid}/ns/net sh -c "$*"\n')
+        self.addCleanup(os.remove, inside)
+        job = run("run", "--rsh", inside, *TWO_HOSTS[2:], "--", "sh", "-c", f'echo $COBRE_TCP_COORDINATOR; exec {RANKS} sum')
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertEqual(sorted(job.stdout.splitlines()),
+                         ["127.0.0.1:25252"] * 4 + [f"rank {rank} of 4: 10" for rank in range(4)])
+
     def test_what_cannot_be_is_one_clear_line_and_code_2(self):
         for words, arguments in (("is no host", ["--hosts", "a:many"]), ("is no host", ["--hosts", "a,,b"]),
                                  ("is no host", ["--hosts", "-oProxyCommand=x"]),
@@ -180,7 +207,10 @@ class FailingHosts(CommandTest):
                                  r"^cobre-comm: rank 3 of 4 \(pid \d+ on \S+\) ended with code 7; ending the others$")
             return seconds
 
-        self.expect_within(2.6, refuse, least=1.0)  # they had their second
+        self.expect_within(2.0, refuse, least=1.0)  # they had their second
+
+    def test_ranks_on_all_hosts_are_left_alone_then_asked_then_killed(self):
+        self.expect_ending_in_steps(*self.TWO_NAMES)
 
     def test_ranks_that_end_badly_when_they_are_asked_to_are_not_the_first_that_failed(self):
         # The host with the failure is the last one to end: its other rank does not listen.
@@ -188,6 +218,12 @@ class FailingHosts(CommandTest):
                                    " esac\nwhile :; do sleep 0.1; done")
         self.assertEqual(job.returncode, 7, job.stderr)
         self.expect_one_word(job.stderr, "rank 3 of 4 .* ended with code 7")
+
+    def test_a_timeout_ends_the_job_on_all_hosts(self):
+        job = run("run", *self.TWO_NAMES, "--timeout", 1, RANKS, "stuck", 1, env={**os.environ, "COBRE_TCP_SHARED_MEMORY": "0"})
+        self.assertEqual(job.returncode, 124, job.stderr)
+        # The host whose second is over first says so; what its ranks did ends the others.
+        self.assertRegex(job.stderr, r"(?m)^cobre-comm: 2 of 2 ranks still run after 1 s \(--timeout\): .*; ending them$")
 
     def test_keep_going_leaves_the_other_hosts_alone(self):
         job, _ = self.run_and_time(f'test "$COBRE_TCP_RANK" = 3 && {{ {self.FAILS}; }}\nsleep 1.5; echo went on',
@@ -210,7 +246,7 @@ class FailingHosts(CommandTest):
             self.expect_gone(everyone)
             return seconds
 
-        self.expect_within(2.6, fail_beside_it)
+        self.expect_within(2.0, fail_beside_it)
 
     def test_a_host_that_does_not_answer_any_more_is_named(self):
         job = self.started("stuck", 1)

@@ -1,20 +1,45 @@
 """cobre-comm info: what is here, as text and as JSON, and who runs where."""
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
+import tempfile
 import unittest
 
-from support import COMMAND, LIMIT, CommandTest, run
+from support import COMMAND, LIMIT, CommandTest, run, write_script
 
 
-def flat(value):
-    """All plain values of a tree, as the text prints them."""
-    if isinstance(value, dict):
-        value = list(value.values())
+def plain(value):
+    """A value as the text prints it."""
     if isinstance(value, list):
-        return [leaf for item in value for leaf in flat(item)]
-    return ["yes" if value is True else "no" if value is False else "unknown" if value is None else str(value)]
+        return ", ".join(map(plain, value)) or "none"
+    return "yes" if value is True else "no" if value is False else "unknown" if value is None else str(value)
+
+
+def lines_of(facts, depth=0):
+    """What the text has to say of a tree: for each of its lines the words in it, none of them twice or left out."""
+    for key, value in facts.items():
+        name = "  " * depth + key.replace("_", " ")
+        if isinstance(value, dict):
+            yield [name]
+            yield from lines_of(value, depth + 1)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            yield [name]
+            for item in value:
+                (first, called), *rest = item.items()
+                begin = f"{first.replace('_', ' ')} {plain(called)}" if isinstance(called, int) else plain(called)
+                yield ["  " * (depth + 1) + begin, *(f"{other.replace('_', ' ')} {plain(one)}" for other, one in rest)]
+        else:
+            yield [name, plain(value)]
+
+
+def words_of(line):
+    """A line of the text, cut where there are two spaces or more."""
+    indent = line[:len(line) - len(line.lstrip())]
+    first, *rest = re.split(r" {2,}", line.strip())
+    return [indent + first, *rest]
 
 
 class Facts(CommandTest):
@@ -39,11 +64,13 @@ class Facts(CommandTest):
         self.assertNotIn("\0", job.stdout)
 
     def test_text_and_json_have_the_same_content(self):
-        changing = {"limits"}  # memory that is free changes from one moment to the next
-        facts = {key: value for key, value in self.facts().items() if key not in changing}
-        text = run("info").stdout
-        for value in flat(facts):
-            self.assertIn(value.strip(), text)
+        def steady(lines):  # memory that is free, or there at all, changes from one moment to the next
+            return [[re.sub(r"[\d.]+ ([KMG]i)?B\b", "so much", word) for word in words] for words in lines]
+
+        for environment in ({}, {"SLURM_JOB_ID": "17", "SLURM_MEM_PER_NODE": "5", "HWLOC_SYNTHETIC": "numa:2 core:1 pu:1"}):
+            facts = self.facts(**environment)
+            text = run("info", env=os.environ | environment).stdout
+            self.assertEqual(steady(map(words_of, text.splitlines())), steady(lines_of(facts)))
 
     def test_it_knows_this_machine(self):
         facts = self.facts()
@@ -59,14 +86,52 @@ class Facts(CommandTest):
         self.assertEqual((facts["limits"]["affinity"], facts["limits"]["usable_cores"]), (str(one), 1))
 
     def test_a_backend_that_is_there_was_tried(self):
-        shm = self.facts()["backends"][2]
-        self.assertEqual(shm["usable"], shm["compiled_in"], shm)
+        for backend in self.facts()["backends"]:
+            self.assertEqual(backend["usable"], backend["compiled_in"], backend)
+            if backend["compiled_in"] and backend["name"] != "local":
+                self.assertRegex(backend["because"], "^tried: two processes (met|shared memory) .*just now$")
+
+    def backend(self, name, *before, **environment):
+        job = subprocess.run([*before, COMMAND, "info", "--json"], capture_output=True, text=True, timeout=LIMIT,
+                             check=False, env=os.environ | environment, stdin=subprocess.DEVNULL)
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        return next(one for one in json.loads(job.stdout)["backends"] if one["name"] == name)
+
+    def test_a_network_that_does_not_work_is_found_out(self):
+        if not self.backend("tcp", PATH="/nowhere")["compiled_in"]:
+            return
+        # A network of its own has a loopback that is not up.
+        tcp = self.backend("tcp", shutil.which("unshare"), "--net", PATH="/nowhere")
+        self.assertFalse(tcp["usable"], tcp)
+        self.assertIn("backend 'tcp' could not start", tcp["because"])
+
+    def test_an_mpi_that_does_not_work_is_found_out(self):
+        if not self.facts()["backends"][0]["compiled_in"]:
+            return
+        self.assertEqual(self.backend("mpi", PATH="/nowhere")["because"], "its launcher is not in PATH")
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(shutil.which("env"), os.path.join(folder, "env"))
+            for launcher in ("mpirun.openmpi", "mpiexec.hydra"):
+                write_script(os.path.join(folder, launcher), "#!/bin/sh\necho no room on this ship\nexit 3\n")
+            mpi = self.backend("mpi", PATH=folder)
+        self.assertFalse(mpi["usable"], mpi)
+        self.assertRegex(mpi["because"], r"^tried: two processes under \S+ ended with code 3: no room on this ship$")
+
+    def test_inside_of_a_job_no_other_one_is_started(self):
+        mpi = self.facts(SLURM_JOB_ID="17")["backends"][0]
+        if mpi["compiled_in"]:
+            self.assertRegex(mpi["because"], r"^start programs with \S+ \(not tried inside of a job\)$")
+
+    def test_small_amounts_have_small_units(self):
+        for megabytes, words in (("5", "5.0 MiB"), ("1023", "1023.0 MiB"), ("1024", "1.0 GiB")):
+            slurm = self.facts(SLURM_JOB_ID="17", SLURM_MEM_PER_NODE=megabytes)["slurm"]
+            self.assertEqual(slurm["memory_for_the_job_on_this_node"], words)
 
     def test_the_job_is_what_slurm_says(self):
         self.assertEqual(self.facts()["slurm"], "none")
         slurm = self.facts(SLURM_JOB_ID="17", SLURM_CPUS_PER_TASK="3", SLURM_MEM_PER_NODE="512")["slurm"]
         self.assertEqual((slurm["job"], slurm["cpus_per_task"]), ("17", 3))
-        self.assertEqual(slurm["memory_for_the_job_on_this_node"], "0.5 GiB")
+        self.assertEqual(slurm["memory_for_the_job_on_this_node"], "512.0 MiB")
 
     def test_a_launcher_of_another_mpi_than_ours_is_a_problem_that_is_explained(self):
         mpi = self.facts()["mpi"]
@@ -88,7 +153,8 @@ class Facts(CommandTest):
             self.assertRegex(mpi["transport"], r"^\w+( with [\w, ]+)? \(tried on this machine\)$")
             forced = self.facts(OMPI_MCA_pml="ob1", OMPI_MCA_btl="tcp,self")["mpi"]["transport"]
             self.assertEqual(forced, "ob1 with tcp (tried on this machine)")
-            self.assertEqual(self.facts(OMPI_COMM_WORLD_SIZE="1")["mpi"]["transport"], "not tried inside of a job")
+            self.assertEqual(self.facts(OMPI_COMM_WORLD_SIZE="1")["mpi"]["transport"],
+                             "unknown: not tried inside of a job")
         else:
             self.assertIn("ch", mpi["transport"])  # ch3 or ch4, and the network below it
 

@@ -6,6 +6,8 @@
 //   kill SIGNAL RANK       that rank kills itself inside an allreduce of the others
 //   throw RANK             that rank throws
 //   stuck RANK             that rank says so and never joins the allreduce of the others
+//   recv RANK              that rank says so and waits for a message with tag 7 that rank 0 never sends
+//   send RANK              that rank says so and sends a long one with tag 8 to rank 0, which never takes it
 //   shout LINES BYTES      every rank prints so many lines of so many bytes, in pieces, to both streams
 //   spawn                  every rank starts a process that sleeps, and waits for it
 //   deaf                   every rank ignores the signals that ask it to end
@@ -83,6 +85,15 @@ int act(const Comm& comm, const std::vector<std::string>& words) {
       sleep_for_ever();
     }
     (void)comm.allreduce(1.0, ReduceOp::Max);
+  } else if (what == "recv" || what == "send") {
+    comm.barrier();
+    if (mine) {
+      std::printf("%s\n", what.c_str());
+      std::fflush(stdout);
+      if (what == "recv") (void)comm.template recv<double>(0, 7);
+      if (what == "send") comm.send(std::vector<double>(1 << 22), 0, 8);
+    }
+    comm.barrier();
   } else if (what == "shout") {
     shout(comm, std::stoul(words.at(1)), std::stoul(words.at(2)));
   } else if (what == "spawn") {

@@ -12,6 +12,7 @@ import unittest
 from support import COMMAND, LIMIT, RANKS, CommandTest, children_of, descendants_of, is_alive, run, start
 
 HOST = socket.gethostname()
+TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
 
 
 class Starting(CommandTest):
@@ -244,11 +245,24 @@ class Failing(CommandTest):
         self.assertIn("rank 2 of 3", err)
         self.assertRegex(err, r"in allreduce of 1 x double with Max(; ending the other [12])?\n")
 
+    def test_a_rank_killed_while_it_waits_for_a_message_is_named_with_that(self):
+        for what, words in (("recv", "in recv from rank 0 with tag 7"), ("send", "in send to rank 0 with tag 8")):
+            for backend in ("shm", "tcp")[:2 if TCP else 1]:
+                job = start("run", "-n", 3, "--backend", backend, RANKS, what, 2, env=os.environ | {"COBRE_TCP_SHARED_MEMORY": "0"})
+                self.assertEqual(job.stdout.readline(), f"{what}\n")
+                time.sleep(0.2)  # for it to begin to wait
+                victims = [pid for pid in children_of(job.pid) if self.rank_of(pid) == 2]
+                os.kill(victims[0], signal.SIGKILL)
+                _, err = self.ended(job)
+                with self.subTest(what=what, backend=backend):
+                    self.assertEqual(job.returncode, 128 + 9, err)
+                    self.assertRegex(err, rf"rank 2 of 3 .* was killed by signal 9 \(SIGKILL\) {words}[;\n]")
+
     @staticmethod
     def rank_of(pid):
         with open(f"/proc/{pid}/environ", "rb") as environment:
             for entry in environment.read().split(b"\0"):
-                if entry.startswith(b"COBRE_SHM_RANK="):
+                if entry.startswith((b"COBRE_SHM_RANK=", b"COBRE_TCP_RANK=")):
                     return int(entry.split(b"=")[1])
         return None
 
@@ -276,7 +290,10 @@ class Failing(CommandTest):
             self.expect_gone(deaf, 0.1)
             return seconds
 
-        self.expect_within(2.6, refuse, least=1.0)  # they had their second
+        self.expect_within(2.4, refuse, least=1.0)  # they had their second, and took a moment to start
+
+    def test_the_others_are_left_alone_then_asked_then_killed(self):
+        self.expect_ending_in_steps("-n", 4)
 
     def test_keep_going_leaves_the_others_alone(self):
         job = run("run", "-n", 3, "--keep-going", "--", "sh", "-c",

@@ -1,5 +1,6 @@
 """What the tests of the command share: the two programs, running them, and what is left of them afterwards."""
 import os
+import re
 import subprocess
 import time
 import unittest
@@ -88,6 +89,30 @@ class CommandTest(unittest.TestCase):
             took.append(attempt())
             self.assertGreater(took[-1], least)
         self.assertLess(took[-1], seconds, took)
+
+    def expect_ending_in_steps(self, *options):
+        """Of four ranks the last one fails: the others are left alone for a second, then asked, then killed, and all is over
+        within two seconds; or as soon as they have been asked, where they listen."""
+        for listens in (True, False):
+            script = ('test "$COBRE_SHM_RANK$COBRE_TCP_RANK" = 3 && { sleep 0.3; echo failed $(date +%s.%N); exit 7; }\n'
+                      f"trap 'echo asked $(date +%s.%N){'; exit 0' if listens else ''}' TERM\n"
+                      "while :; do sleep 0.02; done")
+
+            def fail(listens=listens, script=script):
+                job = run("run", *options, "--", "sh", "-c", script)
+                ended = time.time()
+                self.assertEqual(job.returncode, 7, job.stderr)
+                failed = float(re.search(r"failed (\S+)", job.stdout).group(1))
+                asked = [float(moment) - failed for moment in re.findall(r"asked (\S+)", job.stdout)]
+                self.assertEqual(len(asked), 3, job)
+                self.assertGreater(min(asked), 1.0)
+                self.assertLess(ended - failed, 1.5 if listens and max(asked) < 1.2 else LIMIT)
+                if not listens:
+                    self.assertGreater(ended - failed, max(asked) + 0.4)  # they had time to end after that, too
+                return max(ended - failed, max(asked) + 0.6)
+
+            with self.subTest(listens=listens):
+                self.expect_within(2.0, fail, least=1.0)
 
     def ended(self, job):
         """The output of a job that was started, and the end of it."""

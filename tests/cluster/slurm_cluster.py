@@ -93,7 +93,6 @@ class Cluster:
             os.mkdir(f"{self.folder}/tmp-{node}")
         os.mkdir(f"{self.folder}/tmp")
         os.mkdir(f"{self.folder}/munge")
-        os.makedirs("/run/munge", exist_ok=True)  # where programs on a node look for MUNGE: theirs is put over it
         with open("/etc/hosts", encoding="utf-8") as known, open(f"{self.folder}/hosts", "w", encoding="utf-8") as file:
             file.write("".join(f"127.0.0.1 {node}\n" for node in NODES) + known.read())
         with open(f"{self.folder}/mpi.conf", "w", encoding="utf-8") as file:
@@ -107,6 +106,8 @@ class Cluster:
         for node in NODES:
             self.daemon("unshare", "--uts", "--mount", "sh", "-c", f"hostname {node} && "
                         f"mount --bind {place}/tmp-{node} {place}/tmp && mount --bind {place}/hosts /etc/hosts && "
+                        # Where programs look for MUNGE. All of /run is theirs, so that nothing is made in that of the machine.
+                        "mount -t tmpfs tmpfs /run && mkdir /run/munge && "
                         f"mount --bind {place}/munge /run/munge && "
                         f"exec slurmd -D -N {node}")
         self.wait_until(self.is_up, "the nodes did not come up")
@@ -142,6 +143,32 @@ class Cluster:
                     text += f"--- {name}\n{file.read()[-2000:]}\n"
         return text
 
+    def processes(self):
+        """All that have to do with this cluster: daemons, those that they started for a step, and the tasks."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environment, open(f"/proc/{pid}/cmdline", "rb") as file:
+                    command = file.read()
+                    if self.folder.encode() in environment.read() + command:
+                        found[int(pid)] = command.replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue  # it has ended meanwhile
+        return found
+
+    def end_what_is_left(self):
+        """A step outlives the daemon that it was started by, and ends when it has told the controller so, or cannot."""
+        end = time.monotonic() + 2
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.05)
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        while self.processes() and time.monotonic() < end + 2:
+            time.sleep(0.01)
+
     def __exit__(self, *_):
         # The daemons last started first: nodes before their controller, and what they run with them.
         for daemon in reversed(self.daemons):
@@ -154,4 +181,5 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 os.killpg(daemon.pid, signal.SIGKILL)
                 daemon.wait()
+        self.end_what_is_left()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -8,6 +8,7 @@ import unittest
 from slurm_cluster import Cluster
 from support import COMMAND, RANKS, CommandTest
 
+TABLE = os.environ["COBRE_COMM_TEST_TABLE"]  # the example shared_table
 FAMILY = os.environ["COBRE_COMM_TEST_MPI"]  # how srun starts a program of this build's MPI
 
 TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
@@ -16,8 +17,17 @@ TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
 class Slurm(CommandTest):
     @classmethod
     def setUpClass(cls):
+        before = os.path.lexists("/run/munge")
         cls.cluster = Cluster()
+        cls.addClassCleanup(cls.expect_nothing_left, before)  # called after the cluster has ended
         cls.enterClassContext(cls.cluster)
+
+    @classmethod
+    def expect_nothing_left(cls, munge_before):
+        """No process that has to do with this cluster, no file, and nothing where other programs look for MUNGE."""
+        left = cls.cluster.processes()
+        if left or os.path.exists(cls.cluster.folder) or os.path.lexists("/run/munge") != munge_before:
+            raise AssertionError(f"left behind: processes {left}, or {cls.cluster.folder}, or /run/munge")
 
     def layout(self, *srun, **environment):
         job = self.cluster.call("srun", *srun, COMMAND, "info", "--layout", "--json", **environment)
@@ -52,6 +62,23 @@ class Slurm(CommandTest):
             self.assertEqual(job.stdout, "")
             self.assertIn("tcp", job.stderr)
 
+    def test_it_is_munge_that_lets_the_tasks_of_a_tcp_step_in(self):
+        if not TCP:
+            return
+        # One task that does not find it.
+        script = (f'test "$SLURM_PROCID" = 2 && exec unshare --mount sh -c "umount /run/munge && exec {RANKS} sum"\n'
+                  f"exec {RANKS} sum")
+        job = self.cluster.call("srun", "-N2", "-n4", "--mpi=none", "--kill-on-bad-exit", "sh", "-c", script)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(job.stdout, "")
+        self.assertIn("MUNGE does not vouch for this process", job.stderr)
+
+    def test_ranks_of_one_node_share_a_region_and_those_of_two_do_not(self):
+        if not TCP:
+            return
+        job = self.cluster.call("srun", "-N2", "-n4", "--ntasks-per-node=2", "--mpi=none", TABLE)
+        self.assertEqual((job.returncode, job.stdout), (0, "4 rank(s) read 2 table(s) of 8 MiB\n"), job.stderr)
+
     def test_a_serial_step_of_a_batch_script_is_local(self):
         script = os.path.join(self.cluster.folder, "batch.sh")
         output = os.path.join(self.cluster.folder, "batch.txt")
@@ -63,7 +90,7 @@ class Slurm(CommandTest):
 
     def test_threads_and_memory_are_what_the_job_asked_for(self):
         # As the steps of a job: srun by itself does not say what memory it asked for.
-        for request, budget in (("--mem=256", "0.2 GiB"), ("--mem-per-cpu=512", "1.0 GiB")):
+        for request, budget in (("--mem=256", "256.0 MiB"), ("--mem-per-cpu=512", "1.0 GiB")):
             slurm = self.facts_in("-N1", "-n1", "--cpus-per-task=2", request)["slurm"]
             self.assertRegex(slurm["job"], r"^\d+$")
             self.assertEqual((slurm["cpus_per_task"], slurm["memory_for_the_job_on_this_node"]), (2, budget), request)
@@ -97,6 +124,30 @@ class Slurm(CommandTest):
         self.assertEqual(job.returncode, 128 + 9, job.stderr)
         self.assertRegex(job.stderr, r"rank 3 of 4 \(pid \d+ on n2\) was killed by signal 9 \(SIGKILL\)")
         self.assertEqual(job.stderr.count("(pid "), 1, job.stderr)
+
+    def test_run_uses_an_allocation_of_one_node_that_is_held_from_elsewhere(self):
+        if not TCP:
+            return
+        where = ("--", "sh", "-c", "hostname; test -n \"$SLURM_STEP_ID\" && echo in a step")
+        job = self.cluster.call("salloc", "-N1", "-n2", "-w", "n2", COMMAND, "run", *where)
+        self.assertEqual((job.returncode, sorted(job.stdout.split("\n"))), (0, ["", *["in a step"] * 2, *["n2"] * 2]), job.stderr)
+        # More ranks than tasks are welcome, as on one machine.
+        job = self.cluster.call("salloc", "-N1", "-n1", COMMAND, "run", "-n", 3, RANKS, "sum")
+        self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 3: 6" for rank in range(3)], job.stderr)
+        job = self.cluster.call("salloc", "-N2", "-n2", COMMAND, "run", "-n", 5, "--dry-run", RANKS)
+        self.assertIn("ranks 0 to 2 of 5 on n1, tcp", job.stderr)
+        self.assertIn("ranks 3 to 4 of 5 on n2, tcp", job.stderr)
+
+    def test_run_on_the_only_node_of_the_job_needs_no_step(self):
+        script = os.path.join(self.cluster.folder, "one.sh")
+        output = os.path.join(self.cluster.folder, "one.txt")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{COMMAND} run -n 2 -v -- hostname 2>&1\n")
+        job = self.cluster.call("sbatch", "-N1", "-n2", "-w", "n2", "--wait", "-o", output, script)
+        with open(output, encoding="utf-8") as file:
+            seen = file.read()
+        self.assertEqual(seen.count("\nn2"), 2, (seen, job.stderr))
+        self.assertRegex(seen, r"rank 1 of 2 on n2, shm, ")
 
     def test_run_uses_srun_or_the_launcher_that_knows_the_allocation(self):
         if FAMILY == "none":

@@ -141,6 +141,10 @@ class FuzzPipes {
   template <class Look>
   static void sleep(Look&&, std::chrono::nanoseconds) {}
   [[nodiscard]] const algorithms::MailSettings& settings() const { return settings_; }
+  static algorithms::MailNote& note() {
+    static algorithms::MailNote note{};
+    return note;
+  }
 
  private:
   std::vector<std::byte> stream_;

@@ -103,7 +103,9 @@ void notices(std::string_view text) {
   if (notice->verdict && !notice->ending.failed()) __builtin_trap();
   const std::string line = notice->line("mark");
   const auto again = cobre::command::Notice::parse(std::string_view(line).substr(4, line.size() - 5));
-  if (!again || again->verdict != notice->verdict || again->words != notice->words) __builtin_trap();
+  if (!again || again->verdict != notice->verdict || again->words != notice->words || again->port != notice->port) {
+    __builtin_trap();
+  }
   if (again->ending.code != notice->ending.code || again->ending.signal != notice->ending.signal) __builtin_trap();
 }
 

@@ -10,6 +10,7 @@
 
 #include "comm/backends/mpi/session.hpp"
 #include "ferrompi/mpi_main.hpp"
+#include "support/slurm_job.hpp"
 #include "unit/environment.hpp"
 
 namespace {
@@ -61,6 +62,10 @@ TEST(MpiBackend, NamesTheLibraryAndTheThreadLevelInItsTopology) {
   EXPECT_EQ(topology.mpi->library_version.find_first_of("\n,"), std::string::npos);
   EXPECT_TRUE(topology.mpi->standard_version.starts_with("MPI "));
   EXPECT_FALSE(topology.mpi->thread_level.empty());
+}
+
+TEST(MpiBackend, NamesTheSlurmJobInItsTopology) {
+  test::for_each_slurm_job([](const auto& expected) { EXPECT_EQ(backend().topology().slurm, expected); });
 }
 
 TEST(MpiBackend, IsRefusedWhereTheProgramHoldsMpiItself) {

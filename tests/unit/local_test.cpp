@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "support/slurm_job.hpp"
 #include "unit/environment.hpp"
 
 namespace {
@@ -84,6 +85,14 @@ TEST(LocalBackend, NamesThisHostInItsTopology) {
   EXPECT_EQ(topology.leader_hostname(), name);
   EXPECT_TRUE(topology.is_homogeneous());
   EXPECT_FALSE(topology.mpi);
+}
+
+TEST(LocalBackend, NamesTheSlurmJobInItsTopology) {
+  // Found out once in a process: each time in a new one.
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  test::for_each_slurm_job([](const auto& expected) {
+    EXPECT_EXIT(std::_Exit(LocalBackend().topology().slurm == expected ? 0 : 1), testing::ExitedWithCode(0), "");
+  });
 }
 
 TEST(LocalBackend, AbortEndsTheProcessWithTheCode) {

@@ -7,6 +7,7 @@
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "support/shm_ranks.hpp"
+#include "support/slurm_job.hpp"
 
 namespace {
 
@@ -42,6 +43,12 @@ TEST(ShmRendezvous, TakesRanksInAnyOrder) {
     ranks.back().await_rest();
   }
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 4");
+}
+
+TEST(ShmRendezvous, NamesTheSlurmJobInTheTopologyOfEveryRank) {
+  test::for_each_slurm_job([](const auto& expected) {
+    test::run_threads(shm_configs(2), [&](const ShmBackend& comm) { EXPECT_EQ(comm.topology().slurm, expected); });
+  });
 }
 
 TEST(ShmRendezvous, MixesProcessesAndThreads) {

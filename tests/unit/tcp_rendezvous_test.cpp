@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/backends/tcp/sockets.hpp"
+#include "support/slurm_job.hpp"
 #include "support/tcp_ranks.hpp"
 
 namespace {
@@ -35,6 +36,18 @@ TEST(TcpRendezvous, TakesRanksInAnyOrder) {
   const auto configs = tcp_configs(4);
   auto ranks = start_one_by_one({configs[3], configs[1], configs[2], configs[0]});
   expect_fine(ranks);
+}
+
+TEST(TcpRendezvous, NamesTheSlurmJobInTheTopologyOfEveryRank) {
+  for (const bool shared : {false, true}) {
+    test::for_each_slurm_job([&](const auto& expected) {
+      const auto configs = tcp_configs(2, [&](auto& config) { config.shared_memory = shared; });
+      auto ranks = test::start_ranks(configs, [&](const TcpBackend& comm) -> std::string {
+        return comm.topology().slurm == expected ? "as expected" : "something else";
+      });
+      for (auto& rank : ranks) EXPECT_EQ(rank.words(), "as expected");
+    });
+  }
 }
 
 // The kernel holds a small frame back for as long as the last one is not acknowledged, and acknowledgements wait 40 ms

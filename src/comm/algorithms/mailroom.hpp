@@ -14,6 +14,7 @@
 //   check(where, peer)             throws where nothing will ever come from that peer, or go to it
 //   sleep(look, longest)           sleeps until something moves, unless look() says that it did
 //   settings()                     how to wait
+//   note()                         where to write down what is waited for
 #pragma once
 
 #include <cobre/comm/detail/mailbox.hpp>
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "comm/algorithms/letter.hpp"
+#include "comm/algorithms/mail_note.hpp"
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
 #include "comm/core/crash_point.hpp"
@@ -381,6 +383,7 @@ class Mailroom final : public detail::Mailbox {
   }
 
   void await_patiently(Transfer& transfer, std::chrono::nanoseconds timeout) {
+    const Noted noted(pipes_.note(), transfer);
     const MailSettings& settings = pipes_.settings();
     if (timeout == detail::as_configured) timeout = settings.timeout.count() > 0 ? settings.timeout : forever;
     const auto begin = Clock::now();

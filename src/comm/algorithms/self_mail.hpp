@@ -21,6 +21,10 @@ class NoPipes {
   template <class Look>
   static void sleep(Look&&, std::chrono::nanoseconds) noexcept {}
   [[nodiscard]] const MailSettings& settings() const noexcept { return settings_; }
+  [[nodiscard]] static MailNote& note() noexcept {  // nothing is waited for
+    static MailNote note{};
+    return note;
+  }
 
  private:
   MailSettings settings_;

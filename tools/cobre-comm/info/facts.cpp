@@ -10,6 +10,7 @@
 #include <cobre/comm/resources.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -36,8 +37,13 @@ namespace {
 
 namespace core = comm::core;
 
+// In the largest unit of which there is one: a limit of some megabytes is not 0.0 GiB.
 std::string amount(std::uint64_t bytes) {
-  return comm::core::format("{:.1f} GiB", static_cast<double>(bytes) / (std::uint64_t{1} << 30));
+  constexpr std::array units{"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
+  return comm::core::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, units[unit]);
 }
 
 bool compiled_in(const std::string& backend) {
@@ -49,15 +55,22 @@ Facts backend(const std::string& name, bool usable, const std::string& why) {
   return {{"name", name}, {"compiled_in", compiled_in(name)}, {"usable", usable}, {"because", why}};
 }
 
-Facts backends(const ShmProbe& shm, const std::string& mpi_launcher) {
-  const auto absent = [](const std::string& name) { return !compiled_in(name); };
-  const std::string off = "not in this build";
+// What is known of MPI inside of a job, where nothing is tried: that the launcher which started us is of our library.
+bool mpi_fits(const MpiProbe& probe, const std::string& launcher) {
+  return probe.tried ? probe.works : !launcher.empty() && !started_by_another_mpi();
+}
+
+std::string about_mpi(const MpiProbe& probe, const std::string& launcher) {
+  if (probe.works) return comm::core::format("tried: two processes met under {} just now", launcher);
+  if (!mpi_fits(probe, launcher))
+    return started_by_another_mpi() ? "the launcher of this job is another MPI's" : probe.reason;
+  return comm::core::format("start programs with {} ({})", launcher, probe.reason);
+}
+
+Facts backends(const ShmProbe& shm, const Probe& tcp, const MpiProbe& mpi, const std::string& mpi_launcher) {
   Facts list = Facts::array();
-  list.push_back(backend("mpi", !absent("mpi") && !mpi_launcher.empty(),
-                         absent("mpi")          ? off
-                         : mpi_launcher.empty() ? "its launcher is not in PATH"
-                                                : "start programs with " + mpi_launcher));
-  list.push_back(backend("tcp", !absent("tcp"), absent("tcp") ? off : "start programs with cobre-comm run --hosts"));
+  list.push_back(backend("mpi", mpi_fits(mpi, mpi_launcher), about_mpi(mpi, mpi_launcher)));
+  list.push_back(backend("tcp", tcp.works, tcp.works ? "tried: two processes met over loopback just now" : tcp.reason));
   list.push_back(backend("shm", shm.works, shm.works ? "tried: two processes shared memory just now" : shm.reason));
   list.push_back(backend("local", true, "always there"));
   return list;
@@ -94,14 +107,14 @@ Facts gpu_aware() {
   return query != nullptr && reinterpret_cast<int (*)()>(query)() != 0;
 }
 
-Facts mpi(const std::string& launcher) {
+Facts mpi(const MpiProbe& probe, const std::string& launcher) {
   const std::string library = ferrompi::Mpi::library_version();
   return {{"library", first_line(library)},
           {"standard", ferrompi::Mpi::version()},
-          {"transport", transport(library)},
+          {"transport", transport(library, probe)},
           {"gpu_aware", gpu_aware()},
           {"launcher", launcher.empty() ? Facts("none of this library in PATH") : Facts(launcher)},
-          {"launcher_and_library_agree", !launcher.empty() && !started_by_another_mpi()}};
+          {"launcher_and_library_agree", mpi_fits(probe, launcher)}};
 }
 
 #endif
@@ -176,18 +189,20 @@ Facts slurm_job() {
 }  // namespace
 
 Facts collect_facts() {
-  // Before anything that might start a thread: it forks.
+  // Before anything that might start a thread: they fork.
   const ShmProbe shm = try_shm();
+  const Probe tcp = try_tcp();
   const auto machine = comm::topology::look_at_machine();
   const std::string launcher = own_launcher();
+  const MpiProbe mpi_probe = try_mpi(launcher);
   Facts facts;
   facts["version"] = COBRE_COMM_VERSION;
-  facts["backends"] = backends(shm, launcher);
+  facts["backends"] = backends(shm, tcp, mpi_probe, launcher);
   facts["a_program_started_like_this"] = choice();
   const bool alone = choice().value("backend", "") == "local" || started_by_another_mpi();
   if (const auto problem = explain_singletons(1); problem && alone) facts["problem"] = *problem;
 #ifdef COBRE_COMM_HAS_MPI
-  facts["mpi"] = mpi(launcher);
+  facts["mpi"] = mpi(mpi_probe, launcher);
 #else
   facts["mpi"] = "not in this build";
 #endif

@@ -1,18 +1,12 @@
 #include "transport.hpp"
 
-#include <cobre/comm/base/slurm.hpp>
-
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
-#include "launch.hpp"
 #include "run/mpi.hpp"
-#include "run/options.hpp"
-#include "run/program.hpp"
 
 namespace cobre::command {
 namespace {
@@ -23,18 +17,6 @@ std::string between(const std::string& line, std::string_view before, std::strin
   if (begin == std::string::npos) return "";
   const auto end = line.find(after, begin + before.size());
   return end == std::string::npos ? "" : line.substr(begin + before.size(), end - begin - before.size());
-}
-
-std::string trial() {
-  RunOptions options;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  options.command = {self, "info", "--layout"};
-  options.timeout_seconds = 20;
-  std::vector<std::string> command{"env", "COBRE_COMM_BACKEND=mpi", "OMPI_MCA_pml_base_verbose=10",
-                                   "OMPI_MCA_mtl_base_verbose=10", "OMPI_MCA_btl_base_verbose=10"};
-  const auto job = mpi_command(options, self, 2);
-  command.insert(command.end(), job.begin(), job.end());
-  return output_of(command);
 }
 
 }  // namespace
@@ -53,17 +35,15 @@ std::string transport_in(const std::string& told) {
   return comm::core::format("{} with {}", layer, comm::core::joined(ways, ", "));
 }
 
-std::string transport(const std::string& library) {
+std::string transport(const std::string& library, const MpiProbe& probe) {
   constexpr std::string_view key = "MPICH Device:";
   if (const auto at = library.find(key); at != std::string::npos) {
     const auto begin = library.find_first_not_of(" \t", at + key.size());
     return begin == std::string::npos ? "unknown" : library.substr(begin, library.find('\n', begin) - begin);
   }
   if (own_family() != MpiFamily::OpenMpi) return "unknown";
-  // Inside of a job, one more would take its place in the allocation, or wait for one.
-  if (launch_of_this_process() || comm::slurm::is_slurm_job()) return "not tried inside of a job";
-  if (!launcher_of(MpiFamily::OpenMpi)) return "not tried, without a launcher";
-  const std::string found = transport_in(trial());
+  if (!probe.tried) return "unknown: " + probe.reason;
+  const std::string found = transport_in(probe.told);
   return found.empty() ? "unknown: two processes on this machine did not start" : found + " (tried on this machine)";
 }
 

@@ -1,5 +1,5 @@
-// What the launcher of several hosts hears from its agents, and which of them it believes. What happens after a
-// failure:
+// What the launcher of several hosts hears from its agents, and which of them it believes. The first that it hears is
+// the port that the agent of rank 0 found free on its host; the others wait for it. What happens after a failure:
 //
 //   agent, a rank ended badly   tells the launcher at once; gives its ranks a second, then SIGTERM, then SIGKILL
 //   agent, knows who did it     tells that too: the launcher says it once, whoever else has something to say
@@ -26,6 +26,12 @@ void Job::hear_agent(std::size_t child) {
   for (const std::string& text : sources_[2 * child + 1].lines.take_marked()) {
     auto notice = Notice::parse(text);
     if (!notice) continue;
+    if (notice->port != 0) {
+      for (std::size_t other = 1; other < outboxes_.size(); ++other) {
+        outboxes_[other].add(packed(FrameKind::Port, std::to_string(notice->port)));
+      }
+      continue;
+    }
     const std::size_t place = heard.place ? *heard.place : ended_++;
     heard.place = place;
     if (!failed_at_) failed_at_ = Clock::now();

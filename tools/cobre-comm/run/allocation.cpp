@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "comm/core/format.hpp"
+#include "comm/topology/host.hpp"
 #include "options.hpp"
 #include "program.hpp"
 
@@ -13,15 +13,41 @@ namespace cobre::command {
 
 namespace slurm = comm::slurm;
 
-bool in_allocation_of_several_nodes() {
-  // A task of a step has a rank already; starting ranks from each of them is hardly what is wanted.
-  return slurm::is_slurm_job() && slurm::num_nodes().value_or(1) > 1 && slurm::step_num_tasks().value_or(1) == 1;
+namespace {
+
+// What Slurm itself started on a node knows by which name. Otherwise the names tell; a node whose name in Slurm is not
+// its host's is taken for another machine, and the step that is started for it runs here all the same.
+bool is_this_machine(const std::string& node) {
+  if (slurm::node_name()) return true;
+  const std::string host = comm::topology::host_name();
+  return node == host || node == host.substr(0, host.find('.'));
 }
 
-std::vector<HostShare> allocated_hosts() {
+// More ranks than were asked of Slurm: neighbours stay together, as they do with fewer.
+void spread(std::vector<HostShare>& hosts, std::size_t ranks) {
+  std::size_t places = 0;
+  for (const HostShare& host : hosts) places += host.ranks;
+  if (ranks <= places) return;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    hosts[i].ranks = ranks / hosts.size() + (i < ranks % hosts.size() ? 1 : 0);
+}
+
+}  // namespace
+
+bool in_allocation_elsewhere() {
+  // A task of a step has a rank already; starting ranks from each of them is hardly what is wanted.
+  if (!slurm::is_slurm_job() || slurm::step_num_tasks().value_or(1) != 1) return false;
+  if (slurm::num_nodes().value_or(1) > 1) return true;
+  const auto node = slurm::node_list();
+  return node && !is_this_machine(*node);
+}
+
+std::vector<HostShare> allocated_hosts(std::optional<std::size_t> ranks) {
   const auto scontrol = find_in_path("scontrol");
   if (!scontrol || !slurm::node_list()) {
-    throw UsageError("this is a Slurm job of several nodes, but scontrol is not in PATH to name them; use --hosts");
+    throw UsageError(
+        "this is a Slurm job with other nodes than this machine, but scontrol is not in PATH to name them; use "
+        "--hosts");
   }
   // It reads the folded list from the environment.
   std::vector<HostShare> hosts;
@@ -33,6 +59,7 @@ std::vector<HostShare> allocated_hosts() {
     const auto count = slurm::value_for_node(tasks, static_cast<int>(node));
     if (count && *count > 0) hosts[node].ranks = static_cast<std::size_t>(*count);
   }
+  if (ranks) spread(hosts, *ranks);
   return hosts;
 }
 

@@ -205,11 +205,12 @@ int run_on_hosts(const RunOptions& options) {
 }
 
 int run_in_allocation(const RunOptions& options) {
-  return run_on(options, allocated_hosts(), [](const std::string& node, const std::vector<std::string>& command) {
-    auto words = step_on(node);
-    words.insert(words.end(), command.begin(), command.end());
-    return words;
-  });
+  return run_on(options, allocated_hosts(options.ranks),
+                [](const std::string& node, const std::vector<std::string>& command) {
+                  auto words = step_on(node);
+                  words.insert(words.end(), command.begin(), command.end());
+                  return words;
+                });
 }
 
 void report(const RunOptions& options, const JobPlan& plan) {
@@ -227,7 +228,7 @@ int run(RunOptions options) {
   }
   if (!options.hosts.empty() || !options.hostfile.empty()) return run_on_hosts(options);
   const bool may_be_tcp = options.backend == BackendKind::Auto || options.backend == BackendKind::Tcp;
-  if (may_be_tcp && in_allocation_of_several_nodes()) return run_in_allocation(options);
+  if (may_be_tcp && in_allocation_elsewhere()) return run_in_allocation(options);
   const auto machine = comm::topology::look_at_machine();
   const std::size_t ranks = settle(options, machine);
   const std::string program = find_program(options.command.front());

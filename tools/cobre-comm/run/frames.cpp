@@ -43,7 +43,7 @@ std::optional<Frame> FrameReader::next() {
   if (broken_ || bytes_.size() < header_bytes) return std::nullopt;
   const std::uint32_t kind = number_at(bytes_.data());
   const std::uint32_t length = number_at(bytes_.data() + 4);
-  if (kind < static_cast<std::uint32_t>(FrameKind::Plan) || kind > static_cast<std::uint32_t>(FrameKind::Failure) ||
+  if (kind < static_cast<std::uint32_t>(FrameKind::Plan) || kind > static_cast<std::uint32_t>(FrameKind::Port) ||
       length > longest) {
     broken_ = true;
     return std::nullopt;

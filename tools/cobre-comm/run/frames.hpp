@@ -14,6 +14,7 @@ enum class FrameKind : std::uint32_t {
   Input,       // bytes of standard input for rank 0
   EndOfInput,  // there will be no more
   Failure,     // a rank has failed, maybe elsewhere: the job ends
+  Port,        // at which rank 0 listens, for agents that do not have it; ranks start once it is known
 };
 
 struct Frame {

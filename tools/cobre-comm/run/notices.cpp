@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::string_view failed = "a rank has failed";
 constexpr std::string_view verdict_on = "verdict";
+constexpr std::string_view listens_at = "port";
 
 }  // namespace
 
 std::string Notice::line(std::string_view mark) const {
+  if (port != 0) return comm::core::format("{} {} {}\n", mark, listens_at, port);
   if (!verdict) return comm::core::format("{} {}\n", mark, failed);
   return comm::core::format("{} {} {} {} {}\n", mark, verdict_on, ending.code, ending.signal, words);
 }
@@ -24,8 +26,13 @@ std::optional<Notice> Notice::parse(std::string_view text) {
   if (text == failed) return Notice{};
   std::istringstream in{std::string(text)};
   std::string kind;
+  in >> kind;
+  if (kind == listens_at) {
+    Notice notice;
+    return in >> notice.port && notice.port != 0 ? std::optional(notice) : std::nullopt;
+  }
   Notice notice{.verdict = true};
-  in >> kind >> notice.ending.code >> notice.ending.signal;
+  in >> notice.ending.code >> notice.ending.signal;
   const bool possible = notice.ending.code >= 0 && notice.ending.code <= 255 && notice.ending.signal >= 0 &&
                         notice.ending.signal <= SIGRTMAX && notice.ending.failed();
   if (!in || kind != verdict_on || !possible) return std::nullopt;

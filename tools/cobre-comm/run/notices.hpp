@@ -1,6 +1,7 @@
 // What an agent tells its launcher while it runs. Its exit code would come too late for the other hosts to end in time.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace cobre::command {
 struct Notice {
   bool verdict = false;    // otherwise: a rank here has failed, and who is to blame is not known yet
   Ending ending = {};      // of the rank that is
+  std::uint16_t port = 0;  // no failure at all: rank 0 is going to listen there
   std::string words = {};  // about it; none where that happened on another host
 
   [[nodiscard]] std::string line(std::string_view mark) const;

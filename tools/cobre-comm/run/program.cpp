@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -47,16 +48,19 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string output_of(const std::vector<std::string>& command) {
+Output run_and_hear(const std::vector<std::string>& command) {
   std::string line;
   for (const std::string& word : command) line += shell_word(word) + " ";
   FILE* const pipe = popen((line + "2>&1 </dev/null").c_str(), "re");
-  if (pipe == nullptr) return "";
-  std::string text;
+  Output output;
+  if (pipe == nullptr) return output;
   std::array<char, 512> part{};
-  for (std::size_t count = 0; (count = fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), count);
-  (void)pclose(pipe);
-  return text;
+  for (std::size_t count = 0; (count = fread(part.data(), 1, part.size(), pipe)) > 0;) {
+    output.text.append(part.data(), count);
+  }
+  const int status = pclose(pipe);
+  output.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return output;
 }
 
 std::string find_program(const std::string& word) {

@@ -1,18 +1,17 @@
 #include "remote.hpp"
 
-#include <netinet/in.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
-#include "comm/core/descriptor.hpp"
 #include "comm/core/format.hpp"
 #include "frames.hpp"
 #include "notices.hpp"
 #include "places.hpp"
+#include "ports.hpp"
 #include "program.hpp"
 #include "secret.hpp"
 
@@ -33,20 +32,18 @@ std::vector<std::string> forwarded_environment() {
   return forwarded;
 }
 
+// As rank 0's host stands in front of a port. Who reaches a host as another user does so as user@host; its address is
+// what follows.
+std::string address_of(const std::string& host) {
+  const std::string name = host.substr(host.find('@') + 1);
+  return name.find(':') == std::string::npos ? name : comm::core::format("[{}]", name);
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   return words;
-}
-
-std::uint16_t random_port() {
-  // Below the range from which kernels hand out ports of their own accord.
-  constexpr unsigned lowest = 20'000;
-  constexpr unsigned count = 12'000;
-  unsigned number = 0;
-  (void)!getrandom(&number, sizeof number, 0);
-  return static_cast<std::uint16_t>(lowest + number % count);
 }
 
 }  // namespace
@@ -63,21 +60,7 @@ std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
 }
 
 std::string coordinator_here() {
-  const comm::core::Descriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  const bool bound = probe && bind(probe.get(), reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                     getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  return comm::core::format("127.0.0.1:{}", bound ? ntohs(address.sin_port) : random_port());
-}
-
-std::string coordinator_on(const std::string& host) {
-  const bool has_colons = host.find(':') != std::string::npos;
-  // Who reaches a host as another user does so as user@host; its address is what follows.
-  const std::string name = host.substr(host.find('@') + 1);
-  return comm::core::format("{}:{}", has_colons ? comm::core::format("[{}]", name) : name, random_port());
+  return comm::core::format("127.0.0.1:{}", free_port());
 }
 
 Reach reach_through(const std::string& remote_shell) {
@@ -105,7 +88,7 @@ JobPlan relay_plan(const RunOptions& options, const std::vector<HostShare>& host
   plan.command = options.command;
   plan.environment = forwarded_environment();
   plan.job_ranks = job.job_ranks;
-  plan.coordinator = coordinator_on(hosts.front().name);
+  plan.coordinator = address_of(hosts.front().name);  // without a port, which is chosen there
   plan.secret = make_secret();
   plan.binding = options.binding;
   plan.tag = options.tag || options.colour == Colour::Always;
@@ -130,19 +113,52 @@ JobPlan relay_plan(const RunOptions& options, const std::vector<HostShare>& host
   return job;
 }
 
-int run_agent() {
-  FrameReader orders;
-  std::optional<Frame> first;
-  while (!(first = orders.next())) {
+namespace {
+
+Frame next_of(FrameReader& orders) {
+  for (;;) {
+    if (auto frame = orders.next()) return *std::move(frame);
     if (orders.read_some(STDIN_FILENO) == FrameReader::State::Closed) {
       throw UsageError("--agent is for cobre-comm run --hosts to use");
     }
   }
-  if (first->kind != FrameKind::Plan) throw UsageError("--agent is for cobre-comm run --hosts to use");
-  const AgentPlan plan = AgentPlan::from_json(first->bytes);
+}
+
+// The agent of rank 0 finds a port on its machine and tells it to the launcher, which tells all others. Nothing where
+// the job is over before it has begun here: the code to end with is in `ended`.
+std::optional<std::string> agreed_port(const AgentPlan& plan, FrameReader& orders, int& ended) {
+  if (plan.first_rank == 0) {
+    const std::uint16_t port = free_port();
+    const std::string line = Notice{.port = port}.line(plan.mark);
+    if (plan.ranks < plan.job_ranks) (void)!write(STDERR_FILENO, line.data(), line.size());
+    return std::to_string(port);
+  }
+  for (;;) {
+    const Frame frame = next_of(orders);
+    if (frame.kind == FrameKind::Port) return frame.bytes;
+    ended = 128 + (frame.kind == FrameKind::Failure  ? SIGTERM
+                   : frame.kind == FrameKind::Signal ? std::atoi(frame.bytes.c_str())
+                                                     : 0);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+      if (ended == 128 + signal) return std::nullopt;
+    }
+  }
+}
+
+}  // namespace
+
+int run_agent() {
+  FrameReader orders;
+  const Frame first = next_of(orders);
+  if (first.kind != FrameKind::Plan) throw UsageError("--agent is for cobre-comm run --hosts to use");
+  AgentPlan plan = AgentPlan::from_json(first.bytes);
   std::filesystem::current_path(plan.folder);
   JobPlan job;
   job.program = find_program(plan.command.front());
+  int ended = 0;
+  const auto port = agreed_port(plan, orders, ended);
+  if (!port) return ended;
+  plan.coordinator += ":" + *port;
   job.arguments = plan.command;
   job.environments = tcp_environments(plan);
   job.cpus = places(comm::topology::look_at_machine(), plan.binding, plan.ranks);

@@ -20,7 +20,7 @@ struct AgentPlan {
   std::size_t first_rank = 0;
   std::size_t ranks = 1;
   std::size_t job_ranks = 1;
-  std::string coordinator;  // where rank 0 listens
+  std::string coordinator;  // where rank 0 listens; its agent chooses the port
   std::string mark;         // of what it tells us; none for a rank that has the job to itself
   std::string secret;
   Binding binding = Binding::None;
@@ -38,9 +38,8 @@ struct AgentPlan {
 /// The ranks of one host as tcp wants them.
 [[nodiscard]] std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan);
 
-/// An address for rank 0 that nobody listens at: this machine alone, or the first host.
+/// An address for rank 0 on this machine, for this machine alone, that nobody listens at.
 [[nodiscard]] std::string coordinator_here();
-[[nodiscard]] std::string coordinator_on(const std::string& host);
 
 /// The command that runs a command on a host, with our standard streams.
 using Reach = std::function<std::vector<std::string>(const std::string& host, const std::vector<std::string>& command)>;

@@ -174,6 +174,7 @@ class Channel {
   /// Steps inside an operation. All ranks count them alike: an operation of n steps moves the base by n everywhere.
   [[nodiscard]] Word step_base() const noexcept { return steps_; }
   void take_steps(Word count) noexcept { steps_ += count; }
+  [[nodiscard]] algorithms::MailNote& mail_note() noexcept { return mine_.mail; }
   void publish_filled(Word step) noexcept { publish(mine_.filled.value, steps_ + step); }
   void publish_drained(Word step) noexcept { publish(mine_.drained.value, steps_ + step); }
   void await_filled(std::size_t rank, Word step) {

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/algorithms/mail_note.hpp"
+
 namespace cobre::comm::shm {
 
 using Word = std::uint64_t;
@@ -75,6 +77,7 @@ struct RankBlock {
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
   std::atomic<std::uint32_t> blamed;  // 1 + the rank because of which this one left, where a message told it; 0: none
   std::atomic<Word> attached;         // how many operations it took to get here; 0 until then
+  algorithms::MailNote mail;          // what it waits for in a call that sends or receives
   std::array<RecordLine, record_depth> records;
 };
 

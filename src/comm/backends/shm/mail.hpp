@@ -31,6 +31,7 @@ class MailPipes {
   template <class Look>
   void sleep(Look&& look, std::chrono::nanoseconds longest);
   [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
+  [[nodiscard]] algorithms::MailNote& note() noexcept { return channel_.mail_note(); }
   /// Long messages are fetched from where they lie. All ranks or none: each can read the memory of each other.
   void use_single_copy(bool works) noexcept { single_copy_ = works; }
   /// Whether what one rank writes for another reaches that sooner past the caches.

@@ -75,6 +75,7 @@ std::string Witness::whereabouts(std::size_t rank) const {
   if (one.presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left)) {
     return "after it had left the group";
   }
+  if (const std::string message = algorithms::words_of(one.mail); !message.empty()) return "in " + message;
   if (entered > finished) return "in " + named(one, entered);
   return finished <= attached ? "before its first operation" : "after " + named(one, finished);
 }

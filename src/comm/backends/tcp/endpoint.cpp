@@ -233,9 +233,9 @@ void Endpoint::open_mailroom() {
   if (size_ == 1) {
     mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
   } else if (sentinel_ != nullptr) {
-    mail_ = std::make_unique<Mailroom>(
-        rank_, size_,
-        MailPipes(std::move(mail_links_), *wire_, *sentinel_, guard_, {policy_, config_.timeout, config_.warn_after}));
+    mail_ = std::make_unique<Mailroom>(rank_, size_,
+                                       MailPipes(std::move(mail_links_), *wire_, *sentinel_, ledger_.mail(), guard_,
+                                                 {policy_, config_.timeout, config_.warn_after}));
   }
 }
 

@@ -106,6 +106,7 @@ std::string LedgerView::whereabouts() const {
   };
   if (ready == 0) return "while the job gathered";
   if (page.has_left.load(std::memory_order_acquire) != 0) return "after it had left the job";
+  if (const std::string message = algorithms::words_of(page.mail); !message.empty()) return "in " + message;
   if (entered > left) return "in " + named(entered);
   return left <= ready ? "before its first operation" : "after " + named(left);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "comm/algorithms/mail_note.hpp"
 #include "comm/backends/tcp/journal.hpp"
 #include "comm/core/descriptor.hpp"
 
@@ -20,6 +21,7 @@ struct LedgerPage {
   std::atomic<std::uint32_t> has_left{0};
   std::atomic<std::uint32_t> blamed{0};  // 1 + a rank
   Journal journal;
+  algorithms::MailNote mail{};
 };
 
 /// A page in this process.
@@ -51,6 +53,7 @@ class Ledger {
 
   [[nodiscard]] Journal& journal() noexcept { return mapped_.page().journal; }
   [[nodiscard]] const Journal& journal() const noexcept { return mapped_.page().journal; }
+  [[nodiscard]] algorithms::MailNote& mail() noexcept { return mapped_.page().mail; }
   /// From now on it tells where the rank is.
   void open() noexcept;
   void note_start(std::uint64_t sequence) noexcept;

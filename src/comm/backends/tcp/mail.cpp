@@ -21,8 +21,14 @@ using namespace std::chrono_literals;
 }  // namespace
 
 MailPipes::MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel,
-                     const core::ForkGuard& guard, const algorithms::MailSettings& settings)
-    : rank_(wire.rank()), wire_(wire), sentinel_(sentinel), guard_(guard), settings_(settings), lines_(wire.size()) {
+                     algorithms::MailNote& note, const core::ForkGuard& guard, const algorithms::MailSettings& settings)
+    : rank_(wire.rank()),
+      wire_(wire),
+      sentinel_(sentinel),
+      note_(note),
+      guard_(guard),
+      settings_(settings),
+      lines_(wire.size()) {
   for (std::size_t peer = 0; peer < connected.size(); ++peer) {
     if (connected[peer]) connect(lines_[peer], std::move(connected[peer]));
   }

@@ -26,8 +26,8 @@ namespace cobre::comm::tcp {
 class MailPipes {
  public:
   /// `connected`: the connections that are there from the start, by peer.
-  MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel, const core::ForkGuard& guard,
-            const algorithms::MailSettings& settings);
+  MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentinel& sentinel, algorithms::MailNote& note,
+            const core::ForkGuard& guard, const algorithms::MailSettings& settings);
   MailPipes(MailPipes&&) = default;
   MailPipes& operator=(MailPipes&&) = delete;
   /// Waits until the peers' machines have what was sent, unless the communicator failed.
@@ -48,6 +48,7 @@ class MailPipes {
     if (!look()) rest(longest);
   }
   [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
+  [[nodiscard]] algorithms::MailNote& note() noexcept { return note_; }
 
  private:
   /// Small messages are taken from the kernel together.
@@ -80,6 +81,7 @@ class MailPipes {
   std::size_t rank_;
   Wire& wire_;
   Sentinel& sentinel_;
+  algorithms::MailNote& note_;
   const core::ForkGuard& guard_;
   algorithms::MailSettings settings_;
   std::vector<Line> lines_;  // by peer
