@@ -111,11 +111,13 @@ std::string describe_result(const Report& report) {
   std::uint64_t problems = 0;
   for (const Iteration& iteration : trace) problems += iteration.problems;
   text += std::string("ended: ") + to_string(report.status) + " after " + plural(trace.size(), "iteration") + ", " +
-          plural(problems, "stage problem") + "\n\nTime\n     rank    total    solve  communicate     wait     rest\n";
+          plural(problems, "stage problem") +
+          "\n\nTime\n     rank    total    solve  communicate     wait     rest  imbalance\n";
+  const std::vector<double> shares = imbalances(report.times);
   for (std::size_t rank = 0; rank < report.times.size(); ++rank) {
     const TimeSplit& s = report.times[rank];
-    text +=
-        format("%9zu %7.3fs %7.3fs %11.6fs %7.3fs %7.3fs\n", rank, s.total, s.solve, s.communicate, s.wait, s.rest());
+    text += format("%9zu %7.3fs %7.3fs %11.6fs %7.3fs %7.3fs %10.3f\n", rank, s.total, s.solve, s.communicate, s.wait,
+                   s.rest(), shares[rank]);
   }
   text += format("imbalance of solving %.3f, communication %.3f %% of the time, %zu exchanges, %.1f kB from rank 0\n",
                  imbalance(report.times), 100.0 * communication_share(report), report.exchanges,

@@ -127,6 +127,23 @@ std::string time_plot(const std::vector<TimeSplit>& times) {
   return svg + "</svg>\n";
 }
 
+/// The same in numbers.
+std::string time_table(const std::vector<TimeSplit>& times) {
+  std::string html =
+      "<table id='split'>\n<tr><th>rank</th><th>total</th><th>solve</th><th>communicate</th><th>wait</th><th>rest</th>"
+      "<th>imbalance</th></tr>\n";
+  const std::vector<double> shares = imbalances(times);
+  for (std::size_t rank = 0; rank < times.size(); ++rank) {
+    const TimeSplit& split = times[rank];
+    html += "<tr><th>" + std::to_string(rank) + "</th>";
+    for (const double seconds : {split.total, split.solve, split.communicate, split.wait, split.rest()}) {
+      html += "<td>" + number(seconds, 4) + " s</td>";
+    }
+    html += "<td>" + number(shares[rank], 3) + "</td></tr>\n";
+  }
+  return html + "</table>\n";
+}
+
 std::string fact(const std::string& name, const std::string& value) {
   return "<div><dt>" + name + "</dt><dd>" + value + "</dd></div>\n";
 }
@@ -143,6 +160,8 @@ p { color: var(--soft); margin: .25rem 0; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1rem; margin: 1.5rem 0; }
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; font-size: 1.15rem; font-variant-numeric: tabular-nums; }
 svg { width: 100%; height: auto; display: block; } svg text { font-size: 12px; fill: var(--soft); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; margin: .5rem 0; }
+th, td { text-align: right; padding: .1rem .5rem; border-bottom: 1px solid var(--line); } th { color: var(--soft); }
 .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
 polyline.lower { stroke: var(--lower); } polyline.upper { stroke: var(--upper); }
 .band { fill: var(--upper); opacity: .18; } .hover { fill: transparent; } .hover:hover { fill: var(--line); opacity: .5; }
@@ -185,9 +204,9 @@ std::string to_html(const Report& report) {
   }
   html += "<h2>Time</h2>\n" + time_plot(report.times) +
           key({{"lower", "solve"}, {"upper", "communicate"}, {"wait", "wait for other ranks"}, {"rest", "rest"}}) +
-          "<p>Imbalance of solving " + number(imbalance(report.times), 3) + "; communication " +
-          number(100.0 * communication_share(report), 3) + " % of the time, in " + std::to_string(report.exchanges) +
-          " exchanges.</p>\n</html>\n";
+          time_table(report.times) + "<p>Imbalance: what a rank solved, over the average; the largest is " +
+          number(imbalance(report.times), 3) + ". Communication " + number(100.0 * communication_share(report), 3) +
+          " % of the time, in " + std::to_string(report.exchanges) + " exchanges.</p>\n</html>\n";
   return html;
 }
 

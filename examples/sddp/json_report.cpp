@@ -44,9 +44,15 @@ std::string to_json(const Report& report) {
                              {"problems", i.problems},
                              {"pivots", i.pivots}});
   }
-  for (const TimeSplit& s : report.times) {
-    json["times"].push_back(
-        {{"total", s.total}, {"solve", s.solve}, {"communicate", s.communicate}, {"wait", s.wait}, {"rest", s.rest()}});
+  const std::vector<double> shares = imbalances(report.times);
+  for (std::size_t rank = 0; rank < report.times.size(); ++rank) {
+    const TimeSplit& s = report.times[rank];
+    json["times"].push_back({{"total", s.total},
+                             {"solve", s.solve},
+                             {"communicate", s.communicate},
+                             {"wait", s.wait},
+                             {"rest", s.rest()},
+                             {"imbalance", shares[rank]}});
   }
   return json.dump(1) + "\n";
 }

@@ -74,14 +74,21 @@ std::vector<TimeSplit> split_times(const C& comm, const Recorder& recorder) {
   return splits;
 }
 
-/// How much longer the busiest rank solved than the average one: 1 is even.
-[[nodiscard]] inline double imbalance(std::span<const TimeSplit> splits) {
-  double most = 0.0, sum = 0.0;
+/// How long each rank solved, over what the average one did: 1 is even, and who has less waits for who has more.
+[[nodiscard]] inline std::vector<double> imbalances(std::span<const TimeSplit> splits) {
+  double sum = 0.0;
+  for (const TimeSplit& split : splits) sum += split.solve;
+  std::vector<double> shares;
   for (const TimeSplit& split : splits) {
-    most = std::max(most, split.solve);
-    sum += split.solve;
+    shares.push_back(sum > 0.0 ? split.solve * static_cast<double>(splits.size()) / sum : 1.0);
   }
-  return sum > 0.0 ? most * static_cast<double>(splits.size()) / sum : 1.0;
+  return shares;
+}
+
+/// That of the busiest rank, for which all the others wait.
+[[nodiscard]] inline double imbalance(std::span<const TimeSplit> splits) {
+  const std::vector<double> shares = imbalances(splits);
+  return shares.empty() ? 1.0 : std::ranges::max(shares);
 }
 
 }  // namespace sddp

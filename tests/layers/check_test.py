@@ -101,6 +101,10 @@ class Files(Tree):
     def test_a_longer_file_is_refused(self):
         self.refuses({"src/a.cpp": "\n" * 601}, "src/a.cpp:601", "601 lines")
 
+    def test_an_example_of_eighty_lines_is_refused(self):
+        self.accepts({"examples/a/main.cpp": "\n" * 79, "examples/a/part.cpp": "\n" * 80})
+        self.refuses({"examples/a/main.cpp": "\n" * 80}, "examples/a/main.cpp:80", "80 lines")
+
     def test_unfinished_business_is_refused(self):
         for word in ("TO" + "DO", "FIX" + "ME"):
             self.refuses({"docs/a.md": f"\n{word}: later\n"}, "docs/a.md:2", "unfinished business")

@@ -31,6 +31,15 @@ check(result["lower_bound"] == result["trace"][-1]["lower"], "the last bound is 
 for times in result["times"]:
     parts = sum(times[part] for part in ("solve", "communicate", "wait", "rest"))
     check(abs(parts - times["total"]) < 1e-9 and times["solve"] > 0, f"the parts of the time: {times}")
+average = sum(times["solve"] for times in result["times"]) / ranks
+for times in result["times"]:
+    check(abs(times["imbalance"] - times["solve"] / average) < 1e-9, f"what a rank solved, over the average: {times}")
+# A line a rank: its number, five times, its imbalance.
+split = re.findall(r"^ +(\d+) +(?:-?[\d.]+s +){5}([\d.]+)$", job.stdout, re.MULTILINE)
+expected = [(str(rank), f"{times['imbalance']:.3f}") for rank, times in enumerate(result["times"])]
+check(split == expected, f"the console shows {split}, the JSON has {expected}")
+share = f"communication {100 * result['communication_share']:.3f} % of the time"
+check(share in job.stdout, f"{share!r} is not on the console: {job.stdout}")
 
 # On a terminal there is a bar.
 shown, drawn = drawn_on_terminal(
@@ -49,6 +58,8 @@ picture = program.file("page.png")
 seen = subprocess.run([*command, "--dump-dom", f"file://{page}"], capture_output=True, text=True, timeout=90)
 check(seen.stdout.count("<polyline") == 2, f"two lines are drawn: {seen.stdout}\n{seen.stderr}")
 check(seen.stdout.count('class="solve"') == ranks, "one bar a rank")
+drawn = re.findall(r"<tr><th>(\d+)</th>(?:<td>-?[\d.]+ s</td>){5}<td>([\d.]+)</td></tr>", seen.stdout)
+check(drawn == expected, f"the page shows {drawn}, the JSON has {expected}")
 check(f"{result['lower_bound']:.2f}" in seen.stdout, "the bound is on the page")
 subprocess.run([*command, f"--screenshot={picture}", f"file://{page}"], capture_output=True, timeout=90, check=True)
 check(pathlib.Path(picture).stat().st_size > 10000, "the picture is not blank")

@@ -31,20 +31,26 @@ class Program:
     def file(self, name):
         return os.path.join(self.folder.name, name)
 
-    def configurations(self, ranks=(2, 3, 4)):
-        """Every backend of this build, at every number of ranks that it can have."""
+    def configurations(self, ranks=(2, 3, 4), sockets=False):
+        """Every backend of this build, at every number of ranks that it can have; with `sockets` also tcp without the
+        shared memory that it uses inside of a machine."""
         yield "local", 1
-        for backend in ("shm", "tcp", "mpi"):
-            if getattr(self.arguments, backend):
+        for backend in ("shm", "tcp", *(("tcp-sockets",) if sockets else ()), "mpi"):
+            if self.launcher(backend):
                 yield from ((backend, count) for count in ranks)
 
+    def launcher(self, backend):
+        return getattr(self.arguments, backend.removesuffix("-sockets"))
+
     def command(self, backend, ranks, *arguments):
-        launcher = getattr(self.arguments, backend)
+        launcher = self.launcher(backend)
         before = shlex.split(launcher.format(ranks=ranks)) if backend != "local" else []
         return [*before, self.arguments.program, *map(str, arguments)]
 
     @staticmethod
     def environment(backend):
+        if backend == "tcp-sockets":
+            return {**os.environ, "COBRE_COMM_BACKEND": "tcp", "COBRE_TCP_SHARED_MEMORY": "0"}
         return {**os.environ, "COBRE_COMM_BACKEND": backend}
 
     def start(self, backend, ranks, *arguments):

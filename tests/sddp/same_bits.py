@@ -8,7 +8,7 @@ case = [*TINY[:-1], 40, "--window", 3, "--tolerance", "1e-3"]
 expected = program.result("local", 1, *case)
 check(len(expected) > 10000, "the reference has computed something")
 runs = 0
-for backend, ranks in program.configurations():
+for backend, ranks in program.configurations(sockets=True):
     for threads in (1, 4):
         found = program.result(backend, ranks, *case, "--threads", threads)
         check(found == expected, f"{backend} on {ranks} ranks with {threads} threads gives other bits than one process")
@@ -16,14 +16,14 @@ for backend, ranks in program.configurations():
 
 selected = program.result("local", 1, *case, "--select-cuts")
 check(selected != expected, "selecting cuts changes something")
-for backend, ranks in program.configurations(ranks=(3,)):
+for backend, ranks in program.configurations(ranks=(3,), sockets=True):
     check(program.result(backend, ranks, *case, "--select-cuts", "--threads", 2) == selected,
           f"{backend} on {ranks} ranks gives other bits where cuts are selected")
     runs += 1
 # More ranks than scenarios: some have nothing to solve, and must not be missed.
 few = ["--stages", 3, "--scenarios", 2, "--openings", 3, "--iterations", 2]
 reference = program.result("local", 1, *few)
-for backend, ranks in program.configurations(ranks=(4,)):
+for backend, ranks in program.configurations(ranks=(4,), sockets=True):
     check(program.result(backend, ranks, *few) == reference, f"{backend}: more ranks than scenarios give other bits")
     runs += 1
 print(f"{runs} runs, the same {len(expected)} bytes")

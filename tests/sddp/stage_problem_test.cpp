@@ -109,11 +109,4 @@ TEST(ParallelFor, ThrowsWhatTheLowestIndexThrew) {
   }
 }
 
-TEST(TimeSplit, ImbalanceComparesTheBusiestWithTheAverage) {
-  std::vector<sddp::TimeSplit> splits(2);
-  splits[0].solve = 3.0;
-  splits[1].solve = 1.0;
-  EXPECT_DOUBLE_EQ(sddp::imbalance(splits), 1.5);
-}
-
 }  // namespace
