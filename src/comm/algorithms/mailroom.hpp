@@ -13,6 +13,7 @@
 //   break_off(peer)                the message that this rank began to send will never be whole
 //   check(where, peer)             throws where nothing will ever come from that peer, or go to it
 //   sleep(look, longest)           sleeps until something moves, unless look() says that it did
+//   usable()                       whether messages can still move; takes note of who has come
 //   settings()                     how to wait
 //   note()                         where to write down what is waited for
 #pragma once
@@ -37,6 +38,7 @@
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
 #include "comm/core/crash_point.hpp"
+#include "comm/core/errand.hpp"
 #include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
@@ -52,7 +54,7 @@ struct MailSettings {
 };
 
 template <class Pipes>
-class Mailroom final : public detail::Mailbox {
+class Mailroom final : public detail::Mailbox, private core::Errand {
  public:
   using Transfer = detail::Transfer;
   using Clock = std::chrono::steady_clock;
@@ -64,6 +66,7 @@ class Mailroom final : public detail::Mailbox {
   [[nodiscard]] Pipes& pipes() noexcept { return pipes_; }
   /// What lies in the pipes counts as unread too.
   ~Mailroom() override {
+    (void)take_back();
     try {
       pipes_.enter(where("channel"));
       for (std::size_t peer = 0; peer < size(); ++peer) {
@@ -77,16 +80,19 @@ class Mailroom final : public detail::Mailbox {
 
   void start(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     begin(transfer);
   }
 
   void finish(Transfer& transfer, std::chrono::nanoseconds timeout) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     await(transfer, timeout);
   }
 
   void run(Transfer& transfer, std::chrono::nanoseconds timeout) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     core::crash_point<"mail.begins">();
     begin(transfer);
     core::crash_point<"mail.begun">();
@@ -96,6 +102,7 @@ class Mailroom final : public detail::Mailbox {
 
   [[nodiscard]] bool test(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     if (transfer.state == Transfer::State::UnderWay) {
       pipes_.enter(where(transfer.operation));
       const bool moved = look_everywhere(&transfer);
@@ -108,15 +115,46 @@ class Mailroom final : public detail::Mailbox {
   }
 
   void abandon(Transfer& transfer) noexcept override {
+    const Presence presence(*this);
     if (transfer.direction == Transfer::Direction::In) {
       take_back_receive(transfer);
     } else {
       take_back_send(transfer);
     }
-    transfer.state = Transfer::State::New;
+    if (transfer.state == Transfer::State::UnderWay) settle(transfer, Transfer::State::New);
+  }
+
+  void leave() override {
+    if (under_way_ > 0) hand_in();
   }
 
  private:
+  /// The caller is here, and goes on with everything itself.
+  class Presence {
+   public:
+    explicit Presence(Mailroom& room) noexcept : room_(room), was_handed_in_(room.take_back()) {}
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    ~Presence() {
+      if (was_handed_in_ && room_.under_way_ > 0) room_.hand_in();
+    }
+
+   private:
+    Mailroom& room_;
+    bool was_handed_in_;
+  };
+
+  /// While the thread of this rank waits for something else.
+  Step advance() noexcept override {
+    try {
+      if (!pipes_.usable()) return Step::Done;  // whoever comes back is told why
+      const bool moved = look_everywhere(nullptr);
+      return under_way_ == 0 ? Step::Done : moved ? Step::Moved : Step::Still;
+    } catch (const std::exception&) {  // no memory to keep what came: it is still where it was
+      return Step::Still;
+    }
+  }
+
   struct Box {
     // Out.
     TransferQueue outgoing;
@@ -143,11 +181,20 @@ class Mailroom final : public detail::Mailbox {
     return a.tag == b.tag && a.realm == b.realm;
   }
 
+  void set_out(Transfer& transfer) noexcept {
+    transfer.state = Transfer::State::UnderWay;
+    if (transfer.envelope.peer != rank()) ++under_way_;
+  }
+  void settle(Transfer& transfer, Transfer::State how) noexcept {
+    if (transfer.envelope.peer != rank()) --under_way_;
+    transfer.come_to(how);
+  }
+
   void begin(Transfer& transfer) {
     pipes_.enter(where(transfer.operation));
     transfer.mailbox = this;
     if (transfer.direction == Transfer::Direction::In) {
-      transfer.state = Transfer::State::UnderWay;
+      set_out(transfer);
       boxes_[transfer.envelope.peer].expected.append(transfer);
       hand_over(transfer.envelope);
     } else if (transfer.envelope.peer == rank()) {
@@ -158,7 +205,7 @@ class Mailroom final : public detail::Mailbox {
       Box& box = boxes_[transfer.envelope.peer];
       require_whole(box.gave_up, transfer);
       pipes_.reach(where(transfer.operation), transfer.envelope.peer);
-      transfer.state = Transfer::State::UnderWay;
+      set_out(transfer);
       box.outgoing.append(transfer);
       (void)give_out(transfer.envelope.peer);
     }
@@ -188,22 +235,27 @@ class Mailroom final : public detail::Mailbox {
       box.sent = 0;
       ++box.numbered;
       box.outgoing.remove(*transfer);
-      transfer->state = Transfer::State::Done;
+      settle(*transfer, Transfer::State::Done);
     }
     return moved;
   }
 
   void take_back_send(Transfer& transfer) noexcept {
     Box& box = boxes_[transfer.envelope.peer];
-    if (transfer.on_drop == Transfer::OnDrop::Complete) {
+    const bool owed = transfer.on_drop != Transfer::OnDrop::GiveUp;
+    if (owed) {
+      const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
       try {
-        await(transfer, forever);
-        return;
+        return await(transfer, in_haste ? core::grace_while_unwinding : detail::as_configured);
+      } catch (const TimedOut&) {
+        warn_of_giving_up(transfer);
       } catch (const std::exception&) {  // it cannot be completed, and there is nobody to tell
       }
     }
-    if (box.outgoing.first() == &transfer && box.sent > 0) {
-      box.gave_up = "a message to this peer was given up half-way";
+    // Whoever waits for what is owed must hear that it will not come.
+    const bool begun = box.outgoing.first() == &transfer && box.sent > 0;
+    if (begun || owed) {
+      box.gave_up = begun ? "a message to this peer was given up half-way" : "a message to this peer was given up";
       pipes_.break_off(transfer.envelope.peer);
     }
     box.outgoing.remove(transfer);
@@ -256,7 +308,7 @@ class Mailroom final : public detail::Mailbox {
           box.opened = true;
           return;
         }
-        receive->state = Transfer::State::Misfit;
+        settle(*receive, Transfer::State::Misfit);
       }
     }
     box.unread = &add_unread(envelope, box.letter.bytes);
@@ -266,7 +318,7 @@ class Mailroom final : public detail::Mailbox {
   void close(std::size_t peer, Box& box) {
     const auto envelope = envelope_of(peer, box.letter);
     if (box.receiver != nullptr) {
-      box.receiver->state = Transfer::State::Done;
+      settle(*box.receiver, Transfer::State::Done);
     } else {
       box.unread->complete = true;
     }
@@ -317,11 +369,11 @@ class Mailroom final : public detail::Mailbox {
       box.expected.remove(*receive);
       receive->message_bytes = message.bytes;
       if (!receive->fits(message.bytes)) {
-        receive->state = Transfer::State::Misfit;
+        settle(*receive, Transfer::State::Misfit);
         continue;
       }
       if (message.bytes > 0) std::memcpy(receive->data, message.data.get(), message.bytes);
-      receive->state = Transfer::State::Done;
+      settle(*receive, Transfer::State::Done);
       unread_.remove_first(envelope);
     }
   }
@@ -451,6 +503,15 @@ class Mailroom final : public detail::Mailbox {
                             transfer.envelope.tag));
   }
 
+  void warn_of_giving_up(const Transfer& transfer) const {
+    const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
+    core::warn(
+        core::format("{} on rank {} of {}: rank {} did not take a message of {} bytes with tag {} in time{}; it "
+                     "is given up, and nothing more can be sent there",
+                     transfer.operation, rank(), size(), transfer.envelope.peer, transfer.bytes, transfer.envelope.tag,
+                     in_haste ? ", and an exception drops its request" : ""));
+  }
+
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
   static constexpr Clock::duration between_checks = std::chrono::milliseconds(4);  // a death is seen within this time
   static constexpr std::uint32_t others_every = 16;  // turns of spinning on the one that matters
@@ -459,6 +520,7 @@ class Mailroom final : public detail::Mailbox {
   Pipes pipes_;
   std::vector<Box> boxes_;
   UnreadMessages unread_;
+  std::size_t under_way_ = 0;  // transfers to and from others
   std::atomic<bool> busy_{false};
 };
 
