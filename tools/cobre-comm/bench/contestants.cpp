@@ -85,9 +85,10 @@ std::string program_folder() {
     looked.push_back(folder.lexically_normal().string());
     if (files::exists(program_in(folder, "ours"))) return looked.back();
   }
-  throw UsageError(format("the program cobre-bench-ours is neither in {}; it comes with cobre-comm: install both again, "
-                          "or copy the folder along with the command",
-                          comm::core::joined(looked, " nor in ")));
+  throw UsageError(
+      format("the program cobre-bench-ours is neither in {}; it comes with cobre-comm: install both again, "
+             "or copy the folder along with the command",
+             comm::core::joined(looked, " nor in ")));
 }
 
 bool has(const Contestant& contestant, const std::string& operation) {
@@ -102,8 +103,9 @@ std::optional<std::string> reason_for_absence(const Contestant& contestant, cons
   }
   const auto program = program_in(folder, contestant.program);
   if (!files::exists(program)) {
-    return format("not installed: {} is not in {}; -DCOBRE_COMM_BENCH_PEERS=ON builds it where the Debian package {} is",
-                  program.filename().string(), folder, contestant.package);
+    return format(
+        "not installed: {} is not in {}; -DCOBRE_COMM_BENCH_PEERS=ON builds it where the Debian package {} is",
+        program.filename().string(), folder, contestant.package);
   }
   const MpiFamily family = contestant.backend == "mpi" ? own_family() : family_of(program);
   const bool needs_launcher = contestant.backend == "mpi" || (!contestant.ours && family != MpiFamily::Unknown);
