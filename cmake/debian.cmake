@@ -41,15 +41,21 @@ macro(cobre_debian_package component)
   list(JOIN deb_NEEDS ", " CPACK_DEBIAN_${deb_name}_PACKAGE_DEPENDS)
 endmacro()
 
+# The package that a file is from; nothing for one from elsewhere.
+function(cobre_debian_package_of file result)
+  file(REAL_PATH ${file} file)
+  execute_process(COMMAND ${COBRE_COMM_DPKG} --search ${file} OUTPUT_VARIABLE package ERROR_QUIET)
+  string(REGEX REPLACE "[,:].*" "" package "${package}")
+  set(${result} ${package} PARENT_SCOPE)
+endfunction()
+
 set(deb_with_ferrompi)
 set(deb_with_ferrompi_dev)
 if(TARGET ferrompi)
   # Who compiles against ferrompi needs the headers of the same MPI: the package that they are from.
   find_file(COBRE_COMM_MPI_HEADER mpi.h HINTS ${MPI_CXX_INCLUDE_DIRS} NO_DEFAULT_PATH REQUIRED)
   mark_as_advanced(COBRE_COMM_MPI_HEADER)
-  file(REAL_PATH ${COBRE_COMM_MPI_HEADER} deb_mpi_header)
-  execute_process(COMMAND ${COBRE_COMM_DPKG} --search ${deb_mpi_header} OUTPUT_VARIABLE deb_mpi_package ERROR_QUIET)
-  string(REGEX REPLACE "[,:].*" "" deb_mpi_package "${deb_mpi_package}")  # an MPI from elsewhere is no package
+  cobre_debian_package_of(${COBRE_COMM_MPI_HEADER} deb_mpi_package)
   cobre_debian_package(ferrompi SECTION libs SUMMARY "safe C++20 MPI, shared library"
     TEXT "What programs that were built with ferrompi need to run.")
   cobre_debian_package(ferrompi-dev SECTION libdevel SUMMARY "safe C++20 MPI, headers"
@@ -68,6 +74,11 @@ if(TARGET cobre_comm_command)
   cobre_debian_package(cobre-comm-tools SECTION utils SUMMARY "the command cobre-comm"
     TEXT "Starts the ranks of a job on this machine, over ssh or under MPI,\nand tells what is here and why something cannot be used."
     NEEDS cobre-comm)
-  set(CPACK_DEBIAN_COBRE-COMM-TOOLS_PACKAGE_RECOMMENDS openssh-client)  # what --hosts reaches hosts with
+  set(deb_recommended openssh-client)  # what --hosts reaches hosts with
+  if(COBRE_COMM_MPI AND MPIEXEC_EXECUTABLE)
+    cobre_debian_package_of(${MPIEXEC_EXECUTABLE} deb_mpi_launcher)  # what starts ranks under MPI
+    list(APPEND deb_recommended ${deb_mpi_launcher})
+  endif()
+  list(JOIN deb_recommended ", " CPACK_DEBIAN_COBRE-COMM-TOOLS_PACKAGE_RECOMMENDS)
 endif()
 include(CPack)

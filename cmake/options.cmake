@@ -40,7 +40,7 @@ option(COBRE_COMM_HWLOC "Ask hwloc which NUMA domains the ranks run on" ${HWLOC_
 option(COBRE_COMM_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
-option(COBRE_COMM_BENCH_PEERS "Build what cobre-comm bench starts: our ranks, and the peers that are installed here"
+option(COBRE_COMM_BENCH_PEERS "Build every peer of cobre-comm bench whose library is installed here"
   ${COBRE_COMM_BUILD_BENCH})
 option(COBRE_COMM_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_CRASH_POINTS "Plant the places in which a test lets ranks die (src/comm/core/crash_point.hpp)" OFF)

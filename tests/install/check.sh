@@ -72,3 +72,15 @@ if [ "$package" = cobre-comm ] && [ -x "$prefix/bin/cobre-comm" ]; then
   "$prefix/bin/cobre-comm" run -n 1 "$program" > "$folder/command.txt"
   grep -q consumed "$folder/command.txt"
 fi
+# So do the programs that bench starts: what cannot be measured here it names, and that is no failure. Where LD_LIBRARY_PATH
+# is set they would find the library also without looking beside themselves.
+if [ "$package-$way" = cobre-comm-cmake ] && [ -x "$prefix/bin/cobre-comm" ]; then
+  "$prefix/bin/cobre-comm" bench --effort 0.005 --rounds 1 --ops allreduce --sizes 8 --ranks 2 --peers openmpi,mpich \
+    | tee "$folder/bench.txt"
+  for backend in $("$folder/build/consumer" | sed 's/.* with//; s/:.*//'); do
+    grep -Eq " $backend( \\([a-z]+\\))? +[0-9]" "$folder/bench.txt" || { echo "bench has not measured $backend"; exit 1; }
+  done
+  for peer in openmpi mpich; do
+    [ -e "$prefix/libexec/cobre-comm/cobre-bench-$peer" ] || grep "^$peer: not installed: " "$folder/bench.txt"
+  done
+fi

@@ -133,21 +133,31 @@ class Tables(Tree):
         "include/cobre/comm/errors.hpp": "class Refused : public Error {\n};\n",
         "include/ferrompi/error.hpp": "",
         "src/comm/core/a.cpp": 'throw Refused("shm", core::format("rank {} is "\n   "much too late; start it sooner", rank));\n',
+        "src/ferrompi/c.cpp": 'throw MpiError(operation, text_of("tag ", tag, " is outside of what can be carried"));\n',
+        "tools/cobre-comm/d.cpp": 'throw cobre::command::UsageError("give the one or the other, not both");\n',
         "src/comm/core/b.cpp": 'read("COBRE_SHM_COLOUR"); say("COBRE_COMM_SHM");\n',
         "cmake/options.cmake": 'option(COBRE_COMM_SHM "Build the shm backend" ON)\n',
     }
 
-    def tree(self, catalogue="## `Refused`\n`rank … is much too late; start it sooner`\n", environment="| `COBRE_SHM_COLOUR` |\n"):
-        return {**self.SOURCES, "docs/error-catalogue.md": catalogue, "docs/environment.md": environment}
+    ROWS = ["## `Refused`", "`rank … is much too late; start it sooner`", "`tag … is outside of what can be carried`",
+            "`give the one or the other, not both`"]
+
+    def tree(self, without="", environment="| `COBRE_SHM_COLOUR` |\n"):
+        rows = "".join(f"{row}\n" for row in self.ROWS if not without or without not in row)
+        return {**self.SOURCES, "docs/error-catalogue.md": rows, "docs/environment.md": environment}
 
     def test_complete_tables_are_accepted(self):
         self.accepts(self.tree())
 
     def test_a_class_that_is_not_in_the_catalogue_is_named(self):
-        self.refuses(self.tree(catalogue="`rank … is much too late; start it sooner`\n"), "the class Refused")
+        self.refuses(self.tree(without="Refused"), "the class Refused")
 
     def test_a_message_that_is_not_in_the_catalogue_is_named(self):
-        self.refuses(self.tree(catalogue="## `Refused`\n"), "src/comm/core/a.cpp: rank … is much too late; start it sooner")
+        self.refuses(self.tree(without="rank"), "src/comm/core/a.cpp: rank … is much too late; start it sooner")
+
+    def test_so_is_one_of_ferrompi_or_of_the_command(self):
+        self.refuses(self.tree(without="tag"), "src/ferrompi/c.cpp: is outside of what can be carried")
+        self.refuses(self.tree(without="give"), "tools/cobre-comm/d.cpp: give the one or the other, not both")
 
     def test_a_variable_that_is_not_in_the_table_is_named(self):
         self.refuses(self.tree(environment="\n"), "src/comm/core/b.cpp: COBRE_SHM_COLOUR")

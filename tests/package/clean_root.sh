@@ -82,6 +82,7 @@ for backend in local shm tcp mpi; do
   expect ": consumed" cobre-comm run -n "$ranks" --backend "$backend" /tmp/cobre-comm/consumer
 done
 expect "shm" cobre-comm info
+expect "gloo: not installed: " cobre-comm bench --effort 0.005 --rounds 1 --ops allreduce --sizes 8 --ranks 2
 
 # Programs run without what only compiling needs, and nothing stays behind.
 inside apt-get purge -qy cobre-comm-dev ferrompi-dev

@@ -51,7 +51,8 @@ class Packages(unittest.TestCase):
         self.assertEqual(len(everything), len(set(everything)))
 
     def test_each_holds_what_its_users_look_for(self):
-        self.ends("cobre-comm-tools", "/bin/cobre-comm")
+        self.ends("cobre-comm-tools", "/bin/cobre-comm", "/libexec/cobre-comm/cobre-bench-ours",
+                  "/libexec/cobre-comm/cobre-bench-limits", "/libexec/cobre-comm/cobre-bench-openmpi")
         self.ends("cobre-comm-dev", "/cobre/comm.hpp", "/cobre/comm/config.hpp", "/cobre-comm-config.cmake", "/libcobre-comm.so",
                   "/cobre-comm-config-version.cmake", "/cobre-comm.pc")
         self.ends("ferrompi-dev", "/ferrompi/ferrompi.hpp", "/cobre/comm/base/error.hpp", "/ferrompi-config.cmake",

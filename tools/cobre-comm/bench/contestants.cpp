@@ -81,12 +81,14 @@ const Contestant* find_contestant(const std::string& name) {
 std::string program_folder() {
   const files::path here = own_file().parent_path();
   std::vector<std::string> looked;
-  for (const files::path& folder : {here / "../libexec/cobre-comm", here / "../../bench/peers"}) {
+  for (const files::path& folder : {here / COBRE_COMM_PROGRAMS_FOLDER, here / "../../bench/peers"}) {
     looked.push_back(folder.lexically_normal().string());
     if (files::exists(program_in(folder, "ours"))) return looked.back();
   }
-  throw UsageError(format("the program cobre-bench-ours is neither in {}; build with -DCOBRE_COMM_BENCH_PEERS=ON",
-                          comm::core::joined(looked, " nor in ")));
+  throw UsageError(
+      format("the program cobre-bench-ours is neither in {}; it comes with cobre-comm: install both again, "
+             "or copy the folder along with the command",
+             comm::core::joined(looked, " nor in ")));
 }
 
 bool has(const Contestant& contestant, const std::string& operation) {
@@ -101,8 +103,9 @@ std::optional<std::string> reason_for_absence(const Contestant& contestant, cons
   }
   const auto program = program_in(folder, contestant.program);
   if (!files::exists(program)) {
-    return format("not installed: {} was not built, its Debian package is {}", program.filename().string(),
-                  contestant.package);
+    return format(
+        "not installed: {} is not in {}; -DCOBRE_COMM_BENCH_PEERS=ON builds it where the Debian package {} is",
+        program.filename().string(), folder, contestant.package);
   }
   const MpiFamily family = contestant.backend == "mpi" ? own_family() : family_of(program);
   const bool needs_launcher = contestant.backend == "mpi" || (!contestant.ours && family != MpiFamily::Unknown);
