@@ -125,6 +125,7 @@ Communicator Communicator::split_shared() const {
 
 std::string Communicator::name() const {
   const detail::Checks checks("name", group_);
+  const detail::CallGuard guard("name");
   std::array<char, MPI_MAX_OBJECT_NAME + 1> text{};
   int length = 0;
   detail::check(MPI_Comm_get_name(group_.native, text.data(), &length), "name");
@@ -138,11 +139,13 @@ void Communicator::set_name(const std::string& name) const {
                    detail::text_of("a name of ", name.size(), " characters is longer than the ",
                                    MPI_MAX_OBJECT_NAME - 1, " that this MPI library keeps"));
   }
+  const detail::CallGuard guard("set_name");
   detail::check(MPI_Comm_set_name(group_.native, name.c_str()), "set_name");
 }
 
 std::string Communicator::processor_name() const {
   const detail::Checks checks("processor_name", group_);
+  const detail::CallGuard guard("processor_name");
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> text{};
   int length = 0;
   detail::check(MPI_Get_processor_name(text.data(), &length), "processor_name");

@@ -71,6 +71,7 @@ std::optional<int> value_length(MPI_Info info, const Key& key, const char* opera
 
 Info::Info() : native_(MPI_INFO_NULL) {
   detail::attach("Info");
+  const detail::CallGuard guard("Info");
   detail::check(MPI_Info_create(&native_), "Info");
 }
 
@@ -99,6 +100,7 @@ void Info::set(std::string_view key, std::string_view value) {
                    "MPI_INFO_NULL (or a moved-from Info) holds no keys: make an Info with its default constructor");
   }
   detail::require_running("set");
+  const detail::CallGuard guard("set");
   detail::check(MPI_Info_set(native_, checked_key.c_str(), checked_value.c_str()), "set");
 }
 
@@ -106,6 +108,7 @@ std::optional<std::string> Info::get(std::string_view key) const {
   const Key checked(key, "get");
   if (is_null()) return std::nullopt;
   detail::require_running("get");
+  const detail::CallGuard guard("get");
   const auto length = value_length(native_, checked, "get");
   if (!length) return std::nullopt;
   std::string value(static_cast<std::size_t>(*length), '\0');
@@ -123,6 +126,7 @@ bool Info::contains(std::string_view key) const {
   const Key checked(key, "contains");
   if (is_null()) return false;
   detail::require_running("contains");
+  const detail::CallGuard guard("contains");
   return value_length(native_, checked, "contains").has_value();
 }
 
@@ -130,6 +134,7 @@ bool Info::erase(std::string_view key) {
   const Key checked(key, "erase");
   if (is_null()) return false;
   detail::require_running("erase");
+  const detail::CallGuard guard("erase");
   if (!value_length(native_, checked, "erase")) return false;
   detail::check(MPI_Info_delete(native_, checked.c_str()), "erase");
   return true;
@@ -138,12 +143,14 @@ bool Info::erase(std::string_view key) {
 std::size_t Info::size() const {
   if (is_null()) return 0;
   detail::require_running("size");
+  const detail::CallGuard guard("size");
   int count = 0;
   detail::check(MPI_Info_get_nkeys(native_, &count), "size");
   return static_cast<std::size_t>(count);
 }
 
 std::string Info::key_at(std::size_t index) const {
+  const detail::CallGuard guard("keys");
   std::array<char, MPI_MAX_INFO_KEY + 1> key{};
   detail::check(MPI_Info_get_nthkey(native_, static_cast<int>(index), key.data()), "keys");
   return key.data();
@@ -177,6 +184,7 @@ Info::Iterator::value_type Info::Iterator::operator*() const {
 Info Info::duplicate() const {
   if (is_null()) return null();
   detail::require_running("duplicate");
+  const detail::CallGuard guard("duplicate");
   MPI_Info copy = MPI_INFO_NULL;
   detail::check(MPI_Info_dup(native_, &copy), "duplicate");
   return Info(copy);

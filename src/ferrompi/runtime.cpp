@@ -39,8 +39,8 @@ struct Runtime {
   // Written before mpi_is_up becomes true, with release order, and read after it was seen true.
   ThreadLevel level = ThreadLevel::Single;
   std::thread::id main_thread;
-  std::atomic<bool> left_alone{false};  // the job is being ended
-  std::atomic<bool> in_call{false};     // a thread is inside MPI, at Serialized
+  std::atomic<bool> left_alone{false};    // the job is being ended
+  std::atomic<std::thread::id> inside{};  // the thread that is inside MPI, at Serialized
 };
 
 // Never destroyed: MPI may be finalized from a destructor that runs after those of this file.
@@ -125,7 +125,11 @@ bool enter_call(const char* operation) {
   if (state.level == ThreadLevel::Multiple) return false;
   if (state.level == ThreadLevel::Serialized) {
     // Acquire pairs with the release below: a hand-over between threads that is right in the program is right here.
-    if (state.in_call.exchange(true, std::memory_order_acquire)) {
+    std::thread::id inside;
+    if (!state.inside.compare_exchange_strong(inside, std::this_thread::get_id(), std::memory_order_acquire,
+                                              std::memory_order_relaxed)) {
+      // A call inside of another of the same thread, such as the making of a window's hints: the outer one leaves.
+      if (inside == std::this_thread::get_id()) return false;
       throw MpiError(operation, ErrorClass::Other,
                      "two threads are inside MPI at once, which ThreadLevel::Serialized forbids: use "
                      "Mpi::init_thread(ThreadLevel::Multiple) or a lock");
@@ -141,7 +145,7 @@ bool enter_call(const char* operation) {
 }
 
 void leave_call() noexcept {
-  runtime().in_call.store(false, std::memory_order_release);
+  runtime().inside.store(std::thread::id(), std::memory_order_release);
 }
 
 void run_at_finalize(std::function<void()> action) {

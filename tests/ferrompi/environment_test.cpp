@@ -38,13 +38,6 @@ TEST_F(Environment, GivesViewsOfTheWorldAndOfItself) {
   EXPECT_EQ(test_mpi().self().allreduce(5, ReduceOp::Sum), 5);
 }
 
-TEST_F(Environment, OrdersItsThreadLevels) {
-  EXPECT_LT(ThreadLevel::Single, ThreadLevel::Funneled);
-  EXPECT_LT(ThreadLevel::Funneled, ThreadLevel::Serialized);
-  EXPECT_LT(ThreadLevel::Serialized, ThreadLevel::Multiple);
-  EXPECT_STREQ(to_string(ThreadLevel::Multiple), "Multiple");
-}
-
 TEST_F(Communicators, KnowWhereTheyAre) {
   EXPECT_GE(rank, 0);
   EXPECT_LT(rank, size);

@@ -2,8 +2,6 @@
 // made the mistake, before anything is sent; and the communicator stays good.
 #include "ferrompi/ranks.hpp"
 
-#include <sstream>
-
 using namespace ferrompi;
 
 namespace {
@@ -226,13 +224,6 @@ TEST_F(Errors, KnowTheClassesOfDeadProcessesWhereTheLibraryHasThem) {
     EXPECT_EQ(error_class_from_mpi(value), value == MPI_ERR_UNKNOWN ? ErrorClass::Unknown : kind);
   }
   EXPECT_EQ(error_class_from_mpi(-1), ErrorClass::Raw);
-}
-
-TEST_F(Errors, PrintTheirClassByName) {
-  std::ostringstream out;
-  out << ErrorClass::Success << ' ' << ErrorClass::Root << ' ' << ErrorClass::InStatus << ' ' << ErrorClass::RmaRange
-      << ' ' << ErrorClass::ProcFailed << ' ' << ThreadLevel::Serialized << ' ' << SplitType::Shared;
-  EXPECT_EQ(out.str(), "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE ERR_PROC_FAILED Serialized Shared");
 }
 
 TEST_F(Errors, ShareOneRoot) {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 using namespace ferrompi;
@@ -467,18 +466,6 @@ TEST(WindowMove, AssignmentFreesTheOldWindow) {
   other.reset();
   window.fence();
   EXPECT_EQ(window.local().size(), 3u);
-}
-
-TEST(WindowText, EnumsPrintTheirNames) {
-  std::ostringstream out;
-  out << LockType::Exclusive << ' ' << LockType::Shared << ' ' << WindowLayout::Separate << ' ' << FenceAssert::None
-      << ' ' << (FenceAssert::NoPut | FenceAssert::NoSucceed) << ' ' << AccumulateOp::Replace << ' '
-      << AccumulateOp(ReduceOp::Sum) << ' ' << AccumulateOp::NoOp;
-  EXPECT_EQ(out.str(), "Exclusive Shared Separate None NoPut|NoSucceed Replace Sum NoOp");
-  EXPECT_EQ(to_string(FenceAssert::NoPrecede | FenceAssert::NoStore), "NoStore|NoPrecede");
-  EXPECT_EQ(to_string(FenceAssert::None), "None");
-  EXPECT_EQ(LockType::Shared, LockType::Shared);
-  EXPECT_NE(AccumulateOp::NoOp, AccumulateOp::Replace);
 }
 
 }  // namespace

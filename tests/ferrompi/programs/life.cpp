@@ -1,6 +1,5 @@
 // One scene of the life of an MPI program, chosen by name; `launch_test` watches how it ends. A scene that goes as it
 // should says "done" on every rank.
-#define FERROMPI_THREAD_CHECKS 1  // in every build: two scenes are about them
 #include <ferrompi/ferrompi.hpp>
 
 #include <cstdio>
@@ -222,7 +221,25 @@ void funneled_from_another_thread() {
   EXPECT(mpi.thread_level() == ThreadLevel::Funneled);
   const auto text = on_another_thread([&] { world.barrier(); });
   EXPECT(text.find("a thread other than") != std::string::npos);
-  EXPECT(on_another_thread([&] { (void)world.isend(1, 0, 0); }).find("ThreadLevel::Funneled") != std::string::npos);
+  const auto refused = [](auto call) {
+    return on_another_thread(call).find("ThreadLevel::Funneled") != std::string::npos;
+  };
+  EXPECT(refused([&] { (void)world.isend(1, 0, 0); }));
+  EXPECT(refused([&] { (void)world.duplicate(); }));
+  EXPECT(refused([&] { (void)world.name(); }));
+  EXPECT(refused([&] { world.set_name("refused"); }));
+  EXPECT(refused([&] { (void)world.processor_name(); }));
+  Info info{{"key", "value"}};
+  EXPECT(refused([] { const Info made; }));
+  EXPECT(refused([&] { info.set("key", "other"); }));
+  EXPECT(refused([&] { (void)info.get("key"); }));
+  EXPECT(refused([&] { (void)info.contains("key"); }));
+  EXPECT(refused([&] { (void)info.erase("key"); }));
+  EXPECT(refused([&] { (void)info.size(); }));
+  EXPECT(refused([&] { (void)info.keys(); }));
+  EXPECT(refused([&] { (void)*info.begin(); }));
+  EXPECT(refused([&] { (void)info.duplicate(); }));
+  EXPECT(info.get("key") == "value" && world.name() != "refused");
   world.barrier();
   std::puts("done");
 }
@@ -235,8 +252,11 @@ void serialized_by_two_threads() {
   std::thread([&] { world.barrier(); }).join();  // one after the other is what this level allows
   // A callable runs while its thread is inside MPI: a good moment for another thread to try.
   std::string text;
+  std::string name;
   const auto add = [&](int a, int b) {
     if (text.empty()) text = on_another_thread([&] { (void)world.iprobe(any_source, any_tag); });
+    if (name.empty()) name = on_another_thread([&] { (void)world.name(); });
+    EXPECT(Info().empty());  // the thread that is inside may look further
     return a + b;
   };
   std::vector<int> data(2, 1);
@@ -244,7 +264,12 @@ void serialized_by_two_threads() {
   EXPECT(data[0] == world.rank() + 1);
   if (world.rank() == world.size() - 1 && world.size() > 1) {
     EXPECT(text.find("two threads are inside MPI at once") != std::string::npos);
+    EXPECT(name.find("two threads are inside MPI at once") != std::string::npos);
   }
+  // A window makes hints of its own while it is inside; after it nobody is.
+  const auto node = world.split_shared();
+  { const auto window = SharedWindow<int>::allocate(node, 1, WindowLayout::Separate); }
+  EXPECT(on_another_thread([&] { (void)world.name(); }) == "nothing was thrown");
   std::puts("done");
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <ranges>
 #include <type_traits>
 
@@ -165,6 +166,10 @@ concept Reducible = CommData<T> && element_type_v<T>
     case ElementType::LongDoubleIndex: return "ValueIndex<long double>";
   }
   return "unknown element type";
+}
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, ElementType type) {
+  return out << to_string(type);
 }
 
 }  // namespace cobre::comm

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 
 namespace cobre::comm {
 
@@ -41,6 +42,11 @@ inline constexpr std::size_t reduce_op_count = static_cast<std::size_t>(ReduceOp
     case ReduceOp::MaxLoc: return "MaxLoc";
   }
   return "unknown operation";
+}
+/// By name. Whoever prints has <ostream>; whoever reduces need not.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, ReduceOp op) {
+  return out << to_string(op);
 }
 
 /// Whether `op` has a meaning for elements of `type`: arithmetic on numbers, order on real numbers and bool,

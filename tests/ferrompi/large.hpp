@@ -1,0 +1,116 @@
+// More elements than an int can count: buffers of two gigabytes of one-byte elements, filled and compared as fast as
+// memory is.
+#pragma once
+
+#include "ferrompi/ranks.hpp"
+
+#include <climits>
+#include <cstring>
+#include <memory>
+
+namespace large {
+
+using Byte = std::uint8_t;
+
+constexpr std::size_t n = (std::size_t{1} << 31) + 5;  // more than INT_MAX, and nothing divides it
+static_assert(n > INT_MAX);
+
+// Below 128, because Open MPI's sum of two bytes stops at 255 where the processor has AVX.
+inline Byte pattern(std::size_t i, int rank, int round) {
+  return static_cast<Byte>((i * 7 + (i >> 21) + static_cast<std::size_t>(rank * 31 + round)) & 0x7f);
+}
+
+// The pattern repeats itself inside a stretch, so that most of it is written and compared as fast as memory is: a test
+// is about the way of the bytes, and there are hundreds of gigabytes to look at.
+constexpr std::size_t period = 128;
+constexpr std::size_t stretch = std::size_t{1} << 21;
+
+// Calls `f(i, length)` for what lies in one stretch of a part that starts at `origin` of the pattern, until it says no.
+template <class F>
+void for_each_stretch(std::size_t origin, std::size_t count, F f) {
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t length = std::min(count - i, stretch - (origin + i) % stretch);
+    if (!f(i, length)) return;
+    i += length;
+  }
+}
+
+// Memory that is not touched before it is filled.
+class Bytes {
+ public:
+  explicit Bytes(std::size_t length) : data_(std::make_unique_for_overwrite<Byte[]>(length)), length_(length) {}
+
+  std::span<Byte> all() { return {data_.get(), length_}; }
+  std::span<Byte> part(std::size_t from, std::size_t count) { return all().subspan(from, count); }
+
+  void fill(std::size_t from, std::size_t count, int rank, int round) {
+    for_each_stretch(0, count, [&, to = part(from, count)](std::size_t i, std::size_t length) {
+      std::size_t done = 0;
+      for (; done < std::min(length, period); ++done) to[i + done] = pattern(i + done, rank, round);
+      while (done < length) {
+        const std::size_t more = std::min(done, length - done);
+        std::memcpy(&to[i + done], &to[i], more);
+        done += more;
+      }
+      return true;
+    });
+  }
+  void clear() {
+    if (length_ > 0) std::memset(data_.get(), 0xee, length_);
+  }
+
+  // The first place at which the part differs from what `expected(i)` says, or `count`. What is expected is made of the
+  // pattern from `origin` on.
+  template <class Expected>
+  std::size_t first_difference(std::size_t from, std::size_t count, Expected expected, std::size_t origin = 0) {
+    std::size_t result = count;
+    for_each_stretch(origin, count, [&, in = part(from, count)](std::size_t i, std::size_t length) {
+      const std::size_t first = std::min(length, period);
+      std::size_t k = 0;
+      while (k < first && in[i + k] == expected(i + k)) ++k;
+      // What equals what stands a period before it, back to a period that is right, is right.
+      if (k == first && std::memcmp(&in[i], &in[i] + first, length - first) == 0) return true;
+      while (in[i + k] == expected(i + k)) ++k;
+      result = i + k;
+      return false;
+    });
+    return result;
+  }
+  std::size_t matches(std::size_t from, std::size_t count, int rank, int round) {
+    return first_difference(from, count, [=](std::size_t i) { return pattern(i, rank, round); });
+  }
+
+ private:
+  std::unique_ptr<Byte[]> data_;
+  std::size_t length_;
+};
+
+class Large : public Ranks {
+ protected:
+  void SetUp() override { ASSERT_EQ(size, 2) << "these tests are written for two ranks"; }
+
+  const int other = 1 - rank;
+  const std::vector<std::size_t> counts{n, 3};
+  const std::vector<std::size_t> displs{0, n + 2};
+  const std::size_t length = n + 5;
+
+  // Blocking, nonblocking and twice persistent; `fill(round)` before, `look(round)` after.
+  template <class Fill, class Look, class B, class I, class P>
+  void run(Fill fill, Look look, B blocking, I nonblocking, P persistent) {
+    fill(0);
+    blocking();
+    look(0);
+    fill(1);
+    nonblocking().wait();
+    look(1);
+    auto plan = persistent();
+    for (int round = 2; round < 4; ++round) {
+      fill(round);
+      plan.start();
+      plan.wait();
+      look(round);
+    }
+  }
+};
+
+}  // namespace large
