@@ -99,6 +99,26 @@ TEST_P(SlowRank, IsWarnedAboutByTheLowestRankThatWaitsAtDoublingIntervals) {
   EXPECT_EQ(ranks[2].words(), "0 ");
 }
 
+// The time is that of the whole operation, however many waits it consists of.
+TEST_P(SlowRank, IsGivenUpAfterTheTimeOfOneOperationThoughItComesALittleFurtherAgainAndAgain) {
+  auto ranks = start(2,
+                     [&](const CommBackend& comm) -> std::string {
+                       std::vector<double> data(1'000'000, 1.0);
+                       std::size_t calls = 0;
+                       const auto add = [&](double a, double b) {
+                         if (comm.rank() == 1 && ++calls % 20'000 == 0) std::this_thread::sleep_for(60ms);
+                         return a + b;
+                       };
+                       comm.barrier();
+                       const auto begin = test::Clock::now();
+                       const std::string words = outcome_of([&] { comm.allreduce_inplace(data, add); });
+                       return words + (test::Clock::now() - begin < 1s ? " in time" : " late");
+                     },
+                     {.timeout = 300ms});
+  const std::string words = ranks[0].words();
+  EXPECT_TRUE(words.starts_with("TimedOut") && words.ends_with(" in time")) << words;
+}
+
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
