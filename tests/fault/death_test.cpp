@@ -284,6 +284,24 @@ TEST_P(Death, BreaksThePartsOfTheDeadAndNoOthers) {
   for (const std::size_t rank : {2U, 3U}) EXPECT_EQ(ranks[rank].words(), "fine; fine; " + killed(1));
 }
 
+// Rank 1 hears of it where rank 0 is not, and is gone before rank 0 looks: that is not what has failed.
+TEST_P(Death, SeenFirstInADuplicateIsNamedByThoseWhoMissWhoeverLeftBecauseOfIt) {
+  test::Shared<test::Meeting> met;
+  test::Shared<Board> board;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    const auto duplicate = comm.split(0);
+    comm.barrier();
+    met->wait_for(3);
+    if (comm.rank() == 2) raise(SIGKILL);
+    if (comm.rank() == 1) return outcome_of([&] { duplicate->barrier(); });
+    eventually([&] { return board->go.load(); });
+    return outcome_of([&] { comm.barrier(); });
+  });
+  EXPECT_EQ(ranks[1].words(), killed(2));
+  board->go = true;
+  EXPECT_EQ(ranks[0].words(), killed(2));
+}
+
 TEST_P(Death, DuringASplitIsNamedByEveryOtherRank) {
   test::Shared<test::Meeting> met;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {

@@ -265,9 +265,32 @@ TEST(ShmConfiguration, IsRefusedBeforeAnythingHappens) {
         error.what(),
         "backend 'shm' could not start: COBRE_SHM_RANK is '3', but must be from 0 to 2, because COBRE_SHM_SIZE is 3");
   }
-  auto tiny = shm_config(unique_name(), 0, 1);
-  tiny.segment_bytes = 1000;
-  EXPECT_THROW((void)ShmBackend::attach(tiny), InitializationFailed);
+}
+
+// On every rank at once: nobody waits for a rank 0 that has given up. And the number that it names is enough.
+TEST(ShmConfiguration, OfASegmentThatIsTooSmallSaysHowLargeItHasToBe) {
+  for (const std::size_t size : {1U, 2U, 5U, 16U}) {
+    auto config = shm_config(unique_name(), size - 1, size);
+    config.segment_bytes = 20'000;
+    std::string words;
+    try {
+      (void)ShmBackend::attach(config);
+    } catch (const InvalidConfiguration& error) {
+      words = error.what();
+    }
+    const std::string before = "backend 'shm' could not start: segment_bytes is '20000', but must be at least ";
+    ASSERT_TRUE(words.starts_with(before)) << words;
+    EXPECT_NE(words.find(", because " + std::to_string(size) + " ranks share it"), std::string::npos) << words;
+    const auto least = std::stoul(words.substr(before.size()));
+    config.segment_bytes = least - 1;
+    EXPECT_THROW((void)ShmBackend::attach(config), InvalidConfiguration);
+    if (size > 5) continue;
+    auto ranks = std::vector<Process>();
+    for (auto& one : shm_configs(size, [&](ShmConfig& c) { c.segment_bytes = least; })) {
+      ranks.push_back(process_of(one));
+    }
+    for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum " + std::to_string(size));
+  }
 }
 
 TEST(ShmConfiguration, ThatTheMachineCannotHoldIsAllocationFailedOnEveryRank) {

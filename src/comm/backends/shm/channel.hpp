@@ -217,20 +217,34 @@ class Channel {
 
   [[nodiscard]] RankBlock& block_of(std::size_t rank) noexcept { return block_.rank(rank); }
 
-  /// Messages fail between two ranks, without a verdict for all. If this one leaves because of that, whoever misses it
-  /// is told of the rank that it missed itself.
+  /// Messages fail between two ranks, without a verdict for all; and another communicator may fail, without a verdict
+  /// for this one. If this rank leaves because of that, whoever misses it is told of the rank that it missed itself:
+  /// the first one.
   void blame(std::size_t rank) noexcept {
-    // Relaxed: depart() releases it.
-    mine_.blamed.store(static_cast<std::uint32_t>(rank + 1), std::memory_order_relaxed);
+    // Relaxed: depart() releases it, and of a rank that dies instead nothing but this word is looked at.
+    std::uint32_t none = 0;
+    if (rank != rank_) {
+      mine_.blamed.compare_exchange_strong(none, static_cast<std::uint32_t>(rank + 1), std::memory_order_relaxed);
+    }
   }
+  /// Called with the rank that failed, when this rank is told of it.
+  void on_failure(std::function<void(std::size_t)> call) { on_failure_ = std::move(call); }
   [[nodiscard]] bool has_left(std::size_t rank) const noexcept {
     // Pairs with the release in depart(): all that the rank ever published is visible after it.
     return block_.rank(rank).presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left);
   }
-  /// The rank itself, or the one because of which it left.
+  /// The rank itself, or the one because of which it left, or died: the latter may have another reason, so the one that
+  /// it blamed must be gone too.
   [[nodiscard]] std::size_t culprit_behind(std::size_t rank) const noexcept {
-    const std::uint32_t blamed = has_left(rank) ? block_.rank(rank).blamed.load(std::memory_order_relaxed) : 0;
-    return blamed == 0 || blamed > size_ ? rank : blamed - 1;
+    for (std::size_t hops = 0; hops < size_; ++hops) {
+      const bool left = has_left(rank);
+      const std::uint32_t blamed = block_.rank(rank).blamed.load(std::memory_order_relaxed);
+      if (blamed == 0 || blamed > size_) return rank;
+      const std::size_t culprit = blamed - 1;
+      if (!left && !has_left(culprit) && peers_.alive(culprit)) return rank;
+      rank = culprit;
+    }
+    return rank;
   }
 
   /// For what is no operation of all: throws where the communicator is finished, with the reason the first time.
@@ -315,6 +329,7 @@ class Channel {
   [[nodiscard]] FailedPeer obituary(std::size_t rank) const;
   [[nodiscard]] std::string situation() const;
   [[nodiscard]] bool speaks_for_waiting() const noexcept;
+  [[nodiscard]] bool may_warn(std::chrono::steady_clock::duration waited) noexcept;
 
   ChannelBlock& block_;
   std::size_t rank_;
@@ -328,10 +343,15 @@ class Channel {
   Word chain_ = 0;
   Word all_left_ = 0;  // every other rank has left this operation and all before
   Word steps_ = 0;
+  Word timed_ = ~Word{0};  // the operation that the next three are about
+  std::chrono::steady_clock::time_point began_to_wait_{};
+  std::chrono::steady_clock::duration next_warning_{};
+  Word warnings_ = 0;
   std::array<Word, record_depth> chains_{};
   detail::OperationRecord record_;
   std::optional<std::string> finished_;  // why, for later calls
-  std::vector<std::size_t> names_;       // by rank; none where that is the name
+  std::function<void(std::size_t)> on_failure_;
+  std::vector<std::size_t> names_;  // by rank; none where that is the name
   std::size_t all_ranks_ = 0;
   std::mutex interruption_;
   std::condition_variable interrupted_;

@@ -90,23 +90,27 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
   } while (Clock::now() - begin < settings_.policy.yielding &&
            block_.verdict.state.load(std::memory_order_relaxed) == 0);
 
-  Clock::duration next_warning = settings_.warn_after;
+  // An operation has many waits, and one time for all of them. It begins with the first that is not over at once: who
+  // never waits does not look at the clock.
+  if (timed_ != sequence_) {
+    timed_ = sequence_;
+    began_to_wait_ = begin;
+    next_warning_ = settings_.warn_after;
+    warnings_ = 0;
+  }
   for (;;) {
     check_for_failure(word, value);
     check_for_disagreement();
-    const auto waited = Clock::now() - begin;
+    const auto waited = Clock::now() - began_to_wait_;
     const double seconds = std::chrono::duration<double>(waited).count();
     if (settings_.timeout > 0ms && waited >= settings_.timeout) {
       if (ready()) return;
       time_out(rank, seconds);
     }
-    if (waited >= next_warning) {
-      if (speaks_for_waiting()) {
-        const Where here = where();
-        core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", here.operation, here.rank, here.size,
-                                seconds, situation()));
-      }
-      next_warning *= 2;
+    if (waited >= next_warning_ && may_warn(waited)) {
+      const Where here = where();
+      core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", here.operation, here.rank, here.size,
+                              seconds, situation()));
     }
     if (core::has_other_work()) {
       core::give_way_until(ready, Clock::now() + between_checks);  // back to the checks above as often as who sleeps

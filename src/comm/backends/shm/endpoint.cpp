@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 
 #include "comm/backends/shm/perform.hpp"
@@ -37,15 +38,24 @@ Channel::Settings settings_for(const ShmConfig& config, const Agreement& agreeme
           .warn_after = config.warn_after};
 }
 
+std::vector<std::size_t> numbers_up_to(std::size_t size) {
+  std::vector<std::size_t> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
+
 }  // namespace
 
-Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole)
+Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole,
+                   std::vector<std::size_t> job_ranks)
     : config_(config),
       rank_(config.rank),
       size_(config.size),
       segment_(std::move(gathering.segment)),
       peers_(std::move(gathering.peers)),
       job_(whole != nullptr ? whole->job_ : std::make_shared<const Peers>(peers_)),
+      job_ranks_(std::move(job_ranks)),
+      kin_(whole != nullptr ? whole->kin_ : std::make_shared<Kin>()),
       links_(std::move(gathering.links)),
       agreement_(*reinterpret_cast<const Agreement*>(segment_.data())),
       // The ranks that a part leaves out need cores all the same.
@@ -64,9 +74,12 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
   segment_.keep_from_children();
   // The pages are there; this spares the first operations the faults of mapping them.
   (void)madvise(segment_.data(), segment_.bytes(), MADV_POPULATE_WRITE);
+  kin_->join(channel_, job_ranks_);
+  channel_.on_failure([this](std::size_t rank) { kin_->blame(job_ranks_[rank]); });
 }
 
-Endpoint::Endpoint(const ShmConfig& config, Gathering gathering) : Endpoint(config, std::move(gathering), nullptr) {
+Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
+    : Endpoint(config, std::move(gathering), nullptr, numbers_up_to(config.size)) {
   topology_ = {BackendKind::Shm, size_, {HostInfo{topology::host_name(), {}}}, std::nullopt, topology::slurm_job()};
   for (std::size_t rank = 0; rank < size_; ++rank) topology_.hosts.front().ranks.push_back(rank);
   if (config.widen_ptrace) (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
@@ -85,6 +98,7 @@ Endpoint::~Endpoint() {
     segment_.forget();
     return;
   }
+  kin_->leave(channel_);
   core::crash_point<"shm.depart.begun">();
   channel_.depart();
   core::crash_point<"shm.depart.done">();

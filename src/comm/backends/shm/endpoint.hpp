@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/backends/shm/channel.hpp"
+#include "comm/backends/shm/kin.hpp"
 #include "comm/backends/shm/mail.hpp"
 #include "comm/backends/shm/part_copies.hpp"
 #include "comm/backends/shm/reach.hpp"
@@ -99,7 +100,7 @@ class Endpoint {
   [[noreturn]] void abort(int code) noexcept;
 
  private:
-  Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole);
+  Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint* whole, std::vector<std::size_t> job_ranks);
 
   /// Runs one operation. Whatever escapes from `body` ends the communicator, because others may rely on what it left
   /// undone.
@@ -201,7 +202,9 @@ class Endpoint {
   std::size_t size_;
   Mapping segment_;
   Peers peers_;
-  std::shared_ptr<const Peers> job_;  // the ranks of the group from which all others were split
+  std::shared_ptr<const Peers> job_;    // the ranks of the group from which all others were split
+  std::vector<std::size_t> job_ranks_;  // what these are called there
+  std::shared_ptr<Kin> kin_;
   std::vector<core::Descriptor> links_;
   Agreement agreement_;
   Channel::Settings settings_;

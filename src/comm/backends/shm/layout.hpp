@@ -110,6 +110,7 @@ struct alignas(line_bytes) Verdict {
 /// The shared part of one communicator: a verdict, and a block for every rank behind it.
 struct ChannelBlock {
   Verdict verdict;
+  Counter warned;  // the last warning of a wait that was given: see Channel::may_warn(); written by any rank
 
   [[nodiscard]] RankBlock& rank(std::size_t rank) noexcept { return reinterpret_cast<RankBlock*>(this + 1)[rank]; }
 

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t protocol_magic = 0x312d6d68732d6363U;  // "cc-shm
 /// The first word of every rank but 0; its process's descriptor comes with it.
 struct Hello {
   std::uint64_t magic = protocol_magic;
-  std::uint64_t layout = sizeof(RankBlock) ^ sizeof(Verdict) << 16 ^ sizeof(Agreement) << 32;
+  std::uint64_t layout = sizeof(RankBlock) ^ sizeof(ChannelBlock) << 16 ^ sizeof(Agreement) << 32;
   std::uint64_t name_check = 0;  // the socket's name is a hash of the group's; this is another one
   std::uint32_t rank = 0;
   std::uint32_t size = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "comm/backends/shm/mail_layout.hpp"
 
@@ -20,20 +21,38 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+constexpr std::size_t mail_offset(std::size_t ranks) {
+  return channel_offset + whole_pages(ChannelBlock::bytes(ranks));
+}
+std::size_t pipe_bytes(std::size_t segment_bytes, std::size_t ranks) {
+  return std::bit_floor(std::clamp(segment_bytes / mail_share / (ranks * ranks), smallest_pipe, largest_pipe));
+}
+std::size_t buffer_offset(std::size_t segment_bytes, std::size_t ranks) {
+  return mail_offset(ranks) + whole_pages(MailArea::bytes(ranks, pipe_bytes(segment_bytes, ranks)));
+}
+
+// What messages get grows with the whole, so the least that is enough is found by trying.
+std::size_t smallest_segment(std::size_t ranks) {
+  for (std::size_t bytes = 0;;) {
+    const std::size_t least = buffer_offset(bytes, ranks) + ranks * smallest_buffer;
+    if (least <= bytes) return bytes;
+    bytes = least;
+  }
+}
+
 }  // namespace
 
 Agreement plan_segment(const ShmConfig& config, std::size_t cpus, bool asymmetric_fences) {
   const std::size_t ranks = config.size;
   Agreement plan{};
-  plan.mail_offset = channel_offset + whole_pages(ChannelBlock::bytes(ranks));
-  plan.pipe_bytes =
-      std::bit_floor(std::clamp(config.segment_bytes / mail_share / (ranks * ranks), smallest_pipe, largest_pipe));
-  plan.buffer_offset = plan.mail_offset + whole_pages(MailArea::bytes(ranks, plan.pipe_bytes));
-  const std::size_t least = plan.buffer_offset + ranks * smallest_buffer;
+  const std::size_t least = smallest_segment(ranks);
   if (config.segment_bytes < least) {
-    throw InitializationFailed(
-        "shm", core::format("segment_bytes is {}, but {} ranks need at least {}", config.segment_bytes, ranks, least));
+    throw InvalidConfiguration("shm", "segment_bytes", std::to_string(config.segment_bytes),
+                               core::format("at least {}, because {} ranks share it", least, ranks));
   }
+  plan.mail_offset = mail_offset(ranks);
+  plan.pipe_bytes = pipe_bytes(config.segment_bytes, ranks);
+  plan.buffer_offset = buffer_offset(config.segment_bytes, ranks);
   const std::size_t share = (config.segment_bytes - plan.buffer_offset) / ranks / page * page;
   plan.buffer_bytes = std::min(share, largest_buffer);
   plan.segment_bytes = plan.buffer_offset + ranks * plan.buffer_bytes;

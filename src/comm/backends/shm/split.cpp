@@ -75,7 +75,12 @@ Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gath
             config.witness = -1;
             return config;
           }(),
-          std::move(gathering), &whole) {
+          std::move(gathering), &whole,
+          [&] {
+            std::vector<std::size_t> ranks;
+            for (const std::size_t member : division.members()) ranks.push_back(whole.job_ranks_[member]);
+            return ranks;
+          }()) {
   topology_ = topology::part_of(whole.topology_, division.members());
   // Found out between all ranks of the whole, so true of these; and all of them have the same opinion.
   single_copy_ = whole.single_copy_;

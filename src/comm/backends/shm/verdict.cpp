@@ -80,11 +80,13 @@ void Channel::conclude(const Where& where) {
   if (verdict == nullptr) {
     const std::size_t writer = block_.verdict.state.load(std::memory_order_acquire) / 2 - 1;
     finished_ = core::format("rank {} died", name_of(writer));
+    if (on_failure_) on_failure_(writer);
     throw PeerFailed(where, obituary(writer));
   }
   if (!finished_) finished_ = explain(*verdict);
   switch (verdict->kind) {
     case VerdictKind::PeerFailed: {
+      if (on_failure_) on_failure_(verdict->subject);
       FailedPeer peer{.rank = name_of(verdict->subject), .host = {}, .pid = {}, .signal = {}, .exit_code = {}};
       if (verdict->pid != 0) peer.pid = verdict->pid;
       if (verdict->signal != 0) peer.signal = verdict->signal;
@@ -283,6 +285,22 @@ bool Channel::speaks_for_waiting() const noexcept {
     if (inside) return false;
   }
   return true;
+}
+
+// Whether this rank is the one to give the warning that is due, or gives it because the one whose turn it was did not,
+// being stopped itself: after twice the time, and once for all.
+bool Channel::may_warn(Clock::duration waited) noexcept {
+  if (!speaks_for_waiting() && waited < 2 * next_warning_) return false;
+  constexpr Word most_warnings = 64;  // of one operation: the times between them double
+  const Word mine = sequence_ * most_warnings + ++warnings_;
+  next_warning_ *= 2;
+  std::atomic<Word>& last = block_.warned.value;
+  // Relaxed, here and below: nothing follows from it but who speaks.
+  Word given = last.load(std::memory_order_relaxed);
+  while (given < mine) {
+    if (last.compare_exchange_weak(given, mine, std::memory_order_relaxed)) return true;
+  }
+  return false;
 }
 
 std::string Channel::situation() const {
