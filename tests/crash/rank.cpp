@@ -59,9 +59,10 @@ CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
   const bool at_start = plan.step == 0 || plan.action == Action::KillFromOutside;
   const auto patience = lethal && at_start ? 2s : 30s;
-  if (plan.setup == Setup::Tcp) {
+  if (plan.setup != Setup::Shm && plan.setup != Setup::ShmThroughBuffers) {
     auto config = test::tcp_config(name, rank, plan.size);
     config.connect_timeout = patience;
+    config.shared_memory = plan.setup != Setup::Tcp;
     return cobre::comm::create_communicator(config);
   }
   auto config = test::shm_config(name, rank, plan.size);
