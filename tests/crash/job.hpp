@@ -24,7 +24,7 @@ using test::Clock;
 constexpr std::size_t most_ranks = 5;
 
 /// How the ranks are connected.
-enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpOnOneHost };
+enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpSharingMemory };
 [[nodiscard]] const char* to_string(Setup setup);
 
 enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, Throw, KillFromOutside, None };
@@ -48,7 +48,7 @@ struct Plan {
 
 /// How often each rank came by each point in each step. Points are numbered as in their list.
 struct Visits {
-  static constexpr std::size_t most_steps = 32;
+  static constexpr std::size_t most_steps = 40;
   static constexpr std::size_t most_points = 96;
   std::atomic<std::uint32_t> of[most_ranks][most_steps][most_points];
 };

@@ -67,6 +67,23 @@ void gather_and_scatter(const CommBackend& comm) {
 }
 
 template <std::size_t Count>
+void gatherv_and_scatterv(const CommBackend& comm) {
+  const std::size_t root = comm.size() - 1;
+  const auto all = comm.gatherv(of_rank(comm, Count), root);
+  std::vector<std::size_t> counts;
+  if (comm.rank() == root) counts.assign(comm.size(), Count);
+  const auto back = comm.scatterv(all.values, counts, root);
+  require(back.size() == Count && all_are(back, comm.rank()), "gatherv and scatterv");
+}
+
+template <std::size_t Count>
+void alltoallv(const CommBackend& comm) {
+  const std::vector<std::size_t> counts(comm.size(), Count);
+  const auto all = comm.alltoallv(of_rank(comm, Count * comm.size()), counts);
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) require(all.values[rank * Count] == rank, "alltoallv");
+}
+
+template <std::size_t Count>
 void alltoall(const CommBackend& comm) {
   const auto data = of_rank(comm, Count * comm.size());
   std::vector<std::uint64_t> all(data.size());
@@ -82,6 +99,13 @@ void reduce_and_scan(const CommBackend& comm) {
   require(comm.rank() != 0 || all_are(result, sum_of_ranks(comm)), "reduce");
   comm.scan(data, result, ReduceOp::Sum);
   require(all_are(result, comm.rank() * (comm.rank() + 1) / 2), "scan");
+}
+
+template <std::size_t Count>
+void exscan(const CommBackend& comm) {
+  std::vector<std::uint64_t> result(Count);
+  comm.exscan(of_rank(comm, Count), result, ReduceOp::Sum);
+  require(comm.rank() == 0 || all_are(result, comm.rank() * (comm.rank() - 1) / 2), "exscan");
 }
 
 template <std::size_t Count>
@@ -133,6 +157,35 @@ void nonblocking(const CommBackend& comm) {
   comm.barrier();
 }
 
+// The same plan twice: the second round finds what the first has left.
+void plan(const CommBackend& comm) {
+  const auto data = of_rank(comm, small);
+  std::vector<std::uint64_t> sums(small);
+  auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
+  for (int round = 0; round < 2; ++round) {
+    plan.start();
+    plan.wait();
+    require(all_are(sums, sum_of_ranks(comm)), "plan");
+  }
+  comm.barrier();
+}
+
+void channels(const CommBackend& comm) {
+  const std::size_t neighbour = comm.rank() ^ 1U;
+  if (neighbour < comm.size()) {
+    const auto channel = comm.channel(neighbour, 3);
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      if (comm.rank() < neighbour) {
+        channel.send(round);
+        require(channel.template recv<std::uint64_t>() == round + 1, "answer");
+      } else {
+        channel.send(channel.template recv<std::uint64_t>() + 1);
+      }
+    }
+  }
+  comm.barrier();
+}
+
 constexpr Step program[] = {
     {"barrier", barrier},
     {"tiny broadcast", broadcast<tiny>},
@@ -146,16 +199,22 @@ constexpr Step program[] = {
     {"large allgatherv", allgatherv<large>},
     {"small gather and scatter", gather_and_scatter<small>},
     {"large gather and scatter", gather_and_scatter<large>},
+    {"small gatherv and scatterv", gatherv_and_scatterv<small>},
+    {"large gatherv and scatterv", gatherv_and_scatterv<large>},
     {"tiny alltoall", alltoall<tiny>},
     {"large alltoall", alltoall<large>},
+    {"large alltoallv", alltoallv<large>},
     {"small reduce and scan", reduce_and_scan<small>},
     {"large reduce and scan", reduce_and_scan<large>},
+    {"large exscan", exscan<large>},
     {"large reduce_scatter_block", reduce_scatter<large>},
     {"region", region},
     {"split", split},
     {"small messages", messages<small>},
     {"large messages", messages<large>},
+    {"channels", channels},
     {"nonblocking allreduce", nonblocking},
+    {"plan of allreduce", plan},
     {"last barrier", barrier},
 };
 

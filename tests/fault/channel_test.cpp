@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 class ChannelFault : public fault::OnBackends {};
 
-INSTANTIATE_TEST_SUITE_P(On, ChannelFault, testing::ValuesIn(fault::backends()), fault::name_of);
+INSTANTIATE_TEST_SUITE_P(On, ChannelFault, testing::ValuesIn(fault::layouts()), fault::name_of);
 
 struct Board {
   std::atomic<int> ready{0};

@@ -72,7 +72,7 @@ class Death : public fault::OnBackends {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(On, Death, testing::ValuesIn(fault::backends()), fault::name_of);
+INSTANTIATE_TEST_SUITE_P(On, Death, testing::ValuesIn(fault::layouts()), fault::name_of);
 
 TEST_P(Death, BySignalIsNamedByEveryoneWhoWaits) {
   for (const std::size_t size : {2U, 3U, 5U, 8U}) {

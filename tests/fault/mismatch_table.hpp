@@ -60,6 +60,16 @@ Values times(const Values& values, std::size_t ranks) {
   return Values(values.size() * ranks);
 }
 
+// One behind the other, all of one length.
+struct Parts {
+  Parts(std::size_t ranks, std::size_t count) : counts(ranks, count) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) displs.push_back(rank * count);
+  }
+  std::vector<std::size_t> counts;
+  std::vector<std::size_t> displs;
+};
+
+// The lengths of gatherv, scatterv and alltoallv are known to two ranks each: pairwise_lengths() has those.
 inline std::vector<Operation> operations() {
   return {
       {"barrier", {}, [](const CommBackend& comm, const Arguments&) { comm.barrier(); }},
@@ -76,22 +86,34 @@ inline std::vector<Operation> operations() {
          comm.allgather(data, all);
        })},
       {"allgatherv", {"type", "counts"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
-         const std::vector<std::size_t> counts(comm.size(), a.count);
-         std::vector<std::size_t> displs;
-         for (std::size_t rank = 0; rank < comm.size(); ++rank) displs.push_back(rank * a.count);
          auto all = times(data, comm.size());
-         comm.allgatherv(data, all, counts, displs);
+         const Parts parts(comm.size(), a.count);
+         comm.allgatherv(data, all, parts.counts, parts.displs);
        })},
       {"gather", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
          auto all = times(data, comm.size());
          comm.gather(data, all, a.root);
        })},
+      {"gatherv", {"type", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto all = times(data, comm.size());
+         const Parts parts(comm.size(), a.count);
+         comm.gatherv(data, all, parts.counts, parts.displs, a.root);
+       })},
       {"scatter", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
          comm.scatter(times(data, comm.size()), data, a.root);
+       })},
+      {"scatterv", {"type", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         const Parts parts(comm.size(), a.count);
+         comm.scatterv(times(data, comm.size()), parts.counts, parts.displs, data, a.root);
        })},
       {"alltoall", {"type", "count"}, typed([](const CommBackend& comm, const Arguments&, auto data) {
          auto all = times(data, comm.size());
          comm.alltoall(times(data, comm.size()), all);
+       })},
+      {"alltoallv", {"type"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto all = times(data, comm.size());
+         const Parts parts(comm.size(), a.count);
+         comm.alltoallv(times(data, comm.size()), parts.counts, parts.displs, all, parts.counts, parts.displs);
        })},
       {"reduce",
        {"type", "count", "op", "root", "reproducible"},
@@ -127,6 +149,47 @@ inline std::vector<Operation> operations() {
       {"duplicate", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.duplicate(); }},
       {"node", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.node(); }},
   };
+}
+
+// Of those that nobody waits for at once, the ones in which every rank hears from every other.
+inline std::vector<Operation> nonblocking_operations() {
+  return {
+      {"iallreduce",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.iallreduce_inplace(data, a.op, a.reproducible).wait();
+       })},
+      {"iallgatherv", {"type", "counts"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto all = times(data, comm.size());
+         const Parts parts(comm.size(), a.count);
+         comm.iallgatherv(data, all, parts.counts, parts.displs).wait();
+       })},
+      {"a plan of allreduce",
+       {"type", "count", "op", "reproducible"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto result = data;
+         auto plan = comm.allreduce_init(data, result, a.op, a.reproducible);
+         plan.start();
+         plan.wait();
+       })},
+      {"a plan of allgatherv", {"type", "counts"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         auto all = times(data, comm.size());
+         const Parts parts(comm.size(), a.count);
+         auto plan = comm.allgatherv_init(data, all, parts.counts, parts.displs);
+         plan.start();
+         plan.wait();
+       })},
+  };
+}
+
+// Two regions, and the fence of one of them.
+inline std::vector<cobre::comm::CommRegion<int>> regions_of(const CommBackend& comm) {
+  std::vector<cobre::comm::CommRegion<int>> regions;
+  for (int i = 0; i < 2; ++i) regions.push_back(comm.create_shared_region<int>(3));
+  return regions;
+}
+inline Call fence_of(std::size_t which) {
+  return [=](const CommBackend& comm) { regions_of(comm)[which].fence(); };
 }
 
 using Sizes = std::vector<std::size_t>;

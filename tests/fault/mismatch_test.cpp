@@ -163,6 +163,6 @@ TEST_P(Mismatch, LeavesAThrowingReductionsRankBrokenAndTheOthersInformed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(fault::backends()), fault::name_of);
+INSTANTIATE_TEST_SUITE_P(Everywhere, Mismatch, testing::ValuesIn(fault::layouts()), fault::name_of);
 
 }  // namespace

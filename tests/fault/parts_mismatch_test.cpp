@@ -97,6 +97,6 @@ TEST_P(PartsMismatch, IsFoundEvenIfOnlyRootedOperationsFollow) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "CollectiveMismatch root 0 1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, PartsMismatch, testing::ValuesIn(fault::backends()), fault::name_of);
+INSTANTIATE_TEST_SUITE_P(Everywhere, PartsMismatch, testing::ValuesIn(fault::layouts()), fault::name_of);
 
 }  // namespace

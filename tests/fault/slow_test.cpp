@@ -57,8 +57,9 @@ TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
   // All the others had come to the first barrier, and over a network their tokens may be read before the verdict; to
   // the second nobody comes any more.
   const std::string words = ranks[2].words();
-  EXPECT_TRUE(words == "TimedOut 2; InvalidCommunicator" ||
-              (!GetParam().knows_how_processes_end && (words == "fine; TimedOut 2" || words.starts_with("PeerFailed"))))
+  EXPECT_TRUE(
+      words == "TimedOut 2; InvalidCommunicator" ||
+      (GetParam().endings != fault::Endings::Known && (words == "fine; TimedOut 2" || words.starts_with("PeerFailed"))))
       << words;
 }
 

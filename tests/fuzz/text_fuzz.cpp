@@ -1,5 +1,6 @@
-// Everything that a user or a scheduler writes: the environment, lists and files of hosts, plans and cases in JSON. The
-// first byte chooses the parser. Each may refuse, with an error of its own; nothing else may come out of it.
+// Everything that a user or a scheduler writes or hands over: the environment, lists and files of hosts, plans, cases,
+// bars and stored runs in JSON, checkpoints, programs. The first byte chooses the parser. Each may refuse, with an
+// error of its own; nothing else may come out of it.
 
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/errors.hpp>
@@ -15,12 +16,16 @@
 #include <string>
 #include <string_view>
 
+#include "bench/bars.hpp"
+#include "bench/check.hpp"
 #include "case.hpp"
+#include "checkpoint.hpp"
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/tcp/config.hpp"
 #include "comm/core/text.hpp"
 #include "frames.hpp"
 #include "hosts.hpp"
+#include "needed.hpp"
 #include "notices.hpp"
 #include "options.hpp"
 #include "remote.hpp"
@@ -117,13 +122,53 @@ void plan(std::string_view text) {
   }
 }
 
-void case_file(std::string_view text) {
-  static const int file = memfd_create("case", MFD_CLOEXEC);
+// A file that holds the text: the next one replaces it.
+std::string file_of(std::string_view text) {
+  static const int file = memfd_create("input", MFD_CLOEXEC);
   if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) __builtin_trap();
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
+void case_file(std::string_view text) {
   try {
-    (void)sddp::write_case(sddp::read_case("/proc/self/fd/" + std::to_string(file), {}));
+    (void)sddp::write_case(sddp::read_case(file_of(text), {}));
   } catch (const sddp::InputError& error) {
     if (std::string_view(error.what()).find('\n') != std::string_view::npos) __builtin_trap();  // one line
+  }
+}
+
+// Of a small case, so that the header alone decides how much is read.
+void checkpoint(std::string_view text) {
+  sddp::Dimensions d;
+  d.stages = 2;
+  d.hydros = 1;
+  d.scenarios = 1;
+  d.iterations = 4;
+  try {
+    const auto read = sddp::read_checkpoint(file_of(text), 7, d);
+    if (read.trace.size() > d.iterations || read.states.size() != read.trace.size()) __builtin_trap();
+  } catch (const sddp::InputError&) {
+  }
+}
+
+void bars(std::string_view text) {
+  using cobre::command::bench::Bars;
+  try {
+    (void)Bars(file_of(text)).judge({"shm", "barrier", 8, false}, {{"openmpi", 1.5}});
+  } catch (const cobre::command::UsageError&) {
+  }
+}
+
+void stored_run(std::string_view text) {
+  try {
+    if (!cobre::command::bench::Baseline(file_of(text)).compare({}).worse) __builtin_trap();  // nothing was compared
+  } catch (const cobre::command::UsageError&) {
+  }
+}
+
+void program(std::string_view text) {
+  for (const std::string& library : cobre::command::needed_libraries(file_of(text))) {
+    if (library.find('\0') != std::string::npos || library.size() > 256) __builtin_trap();
   }
 }
 
@@ -149,6 +194,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 'a': notices(text); break;
     case 'p': plan(text); break;
     case 'c': case_file(text); break;
+    case 'k': checkpoint(text); break;
+    case 'b': bars(text); break;
+    case 'm': stored_run(text); break;
+    case 'e': program(text); break;
     default: quoting(text); break;
   }
   return 0;

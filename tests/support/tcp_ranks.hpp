@@ -4,7 +4,11 @@
 #include <cobre/comm.hpp>
 #include <cobre/comm/detail/operation.hpp>
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +46,13 @@ inline std::vector<TcpConfig> tcp_configs(std::size_t size, const std::function<
     if (change) change(configs.back());
   }
   return configs;
+}
+
+/// From here on this process is on a host of that name: to tcp, a name of its own makes a host. Needs root.
+inline void enter_host(const std::string& name) {
+  if (unshare(CLONE_NEWUTS) != 0 || sethostname(name.c_str(), name.size()) != 0) {
+    throw std::runtime_error("cannot be on host " + name + ": that needs root");
+  }
 }
 
 /// Each rank a process that connects as its configuration says.

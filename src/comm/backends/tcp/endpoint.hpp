@@ -119,7 +119,7 @@ class Endpoint {
   void run_on_hosts(const detail::OperationRecord& record, const detail::AllgathervCall& call);
   /// Runs a step in the memory of this host; what fails there is said in the terms of the whole job.
   template <class Step>
-  void on_host(Step&& step);
+  void on_host(const detail::OperationRecord& record, Step&& step);
 #endif
 
   TcpConfig config_;  // but for the secret

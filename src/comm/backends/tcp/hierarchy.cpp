@@ -18,10 +18,15 @@ constexpr auto grace = 1s;  // for the verdict to arrive, after something failed
 
 }  // namespace
 
+// Not every operation comes by the memory, so what is compared there is all that the ranks have done until now: one
+// that went another way over the network is found out here. The root, if there is one, is part of that.
 template <class Step>
-void Endpoint::on_host(Step&& step) {
+void Endpoint::on_host(const detail::OperationRecord& record, Step&& step) {
+  detail::OperationRecord everything = record;
+  everything.root = chain_;
   try {
-    step(*shared_);
+    step(*shared_, everything);
+    return;  // also where something has failed since: that is for the next operation
   } catch (const CollectiveMismatch&) {
     sentinel_->report_disagreement(sequence_);
   } catch (const PeerFailed& error) {
@@ -35,12 +40,12 @@ void Endpoint::on_host(Step&& step) {
 }
 
 void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::BarrierCall&) {
-  on_host([&](shm::Endpoint& host) { host.barrier(record); });
+  on_host(record, [](shm::Endpoint& host, const auto& all) { host.barrier(all); });
   if (hosts_.place == 0) {
     Stride leaders(*wire_, hosts_.step);
     algorithms::barrier(leaders);
   }
-  on_host([&](shm::Endpoint& host) { host.barrier(record); });
+  on_host(record, [](shm::Endpoint& host, const auto& all) { host.barrier(all); });
 }
 
 void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::BroadcastCall& call) {
@@ -48,9 +53,7 @@ void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail:
   const bool at_root = hosts_.own == root_host;
   const auto on_this_host = [&] {
     const detail::BroadcastCall local{call.buffer, call.bytes, at_root ? call.root % hosts_.step : 0};
-    detail::OperationRecord local_record = record;
-    local_record.root = local.root;
-    on_host([&](shm::Endpoint& host) { host.broadcast(local_record, local); });
+    on_host(record, [&](shm::Endpoint& host, const auto& all) { host.broadcast(all, local); });
   };
   if (at_root) on_this_host();
   if (hosts_.place == 0) {
@@ -61,7 +64,7 @@ void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail:
 }
 
 void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail::AllreduceCall& call) {
-  on_host([&](shm::Endpoint& host) { host.allreduce(record, call); });
+  on_host(record, [&](shm::Endpoint& host, const auto& all) { host.allreduce(all, call); });
   if (call.thrown != nullptr && *call.thrown != nullptr) throw algorithms::ReductionThrew{};
   if (hosts_.place == 0) {
     Stride leaders(*wire_, hosts_.step);
@@ -69,7 +72,9 @@ void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail:
     between.send = call.recv;
     algorithms::allreduce(leaders, between, tuning_, scratch_);
   }
-  on_host([&](shm::Endpoint& host) { host.broadcast(record, {call.recv, call.count * call.element_size, 0}); });
+  on_host(record, [&](shm::Endpoint& host, const auto& all) {
+    host.broadcast(all, {call.recv, call.count * call.element_size, 0});
+  });
 }
 
 // Through a packed copy: where each rank wants the parts to lie is its own affair, so the hosts cannot exchange them in
@@ -88,15 +93,15 @@ void Endpoint::run_on_hosts(const detail::OperationRecord& record, const detail:
   std::byte* const own = packed_.data() + host_displs_[hosts_.own];
   packed_displs_.resize(neighbours.size());
   std::exclusive_scan(neighbours.begin(), neighbours.end(), packed_displs_.begin(), std::size_t{0});
-  on_host([&](shm::Endpoint& host) {
-    host.allgatherv(record, {call.send, own, neighbours, packed_displs_, call.element_size});
+  on_host(record, [&](shm::Endpoint& host, const auto& all) {
+    host.allgatherv(all, {call.send, own, neighbours, packed_displs_, call.element_size});
   });
   if (hosts_.place == 0) {
     Stride leaders(*wire_, hosts_.step);
     const detail::AllgathervCall between{own, packed_.data(), host_bytes_, host_displs_, 1, true};
     algorithms::allgatherv(leaders, between, tuning_, scratch_);
   }
-  on_host([&](shm::Endpoint& host) { host.broadcast(record, {packed_.data(), total, 0}); });
+  on_host(record, [&](shm::Endpoint& host, const auto& all) { host.broadcast(all, {packed_.data(), total, 0}); });
   const std::byte* part = packed_.data();
   for (std::size_t rank = 0; rank < size_; ++rank) {
     const std::size_t bytes = call.counts[rank] * call.element_size;
