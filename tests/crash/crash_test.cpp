@@ -78,8 +78,6 @@ TEST_P(CrashPoints, AreNamedByEveryoneElseAndLeaveNothing) {
   std::vector<Plan> plans;
   for (std::size_t size = 2; size <= crash::most_ranks; ++size) {
     for (Plan plan : places(GetParam(), size)) {
-      // What they do once they are all in shared memory is the first setup.
-      if (GetParam() == Setup::TcpOnOneHost && plan.step > 0) continue;
       for (const Action action : {Action::Kill, Action::StopAndGoOn, Action::Exit, Action::Throw}) {
         plan.action = action;
         plans.push_back(plan);

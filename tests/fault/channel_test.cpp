@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
@@ -217,14 +216,11 @@ TEST_P(ChannelFault, ASendThatIsGivenUpAtAnyMomentDeliversAllOrNothing) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
 }
 
-// Between `started` and the end of the block, whatever the peer does.
-std::string outcome_of_dropping(const CommBackend& comm, std::vector<std::byte>& message,
-                                const std::function<void()>& started) {
+std::string outcome_of_dropping(const CommBackend& comm, const std::vector<std::byte>& message) {
   return outcome_of([&] {
     const auto channel = comm.channel(1 - comm.rank(), 3);
     const auto receiving = channel.irecv(std::vector<int>(1));
     const auto sending = channel.isend(message);
-    started();
     throw std::runtime_error("of something else");
   });
 }
@@ -242,7 +238,7 @@ TEST_P(ChannelFault, AnExceptionThatDropsARequestWaitsNoLongerThanAMomentForAPee
     }
     std::string warnings;
     cobre::comm::set_warning_sink([&](std::string_view line) { warnings += line; });
-    std::string words = outcome_of_dropping(comm, message, [] {});
+    std::string words = outcome_of_dropping(comm, message);
     cobre::comm::set_warning_sink({});
     ++board->ready;
     comm.barrier();
@@ -261,9 +257,12 @@ TEST_P(ChannelFault, AnExceptionThatDropsARequestLetsAPeerThatComesHaveItsMessag
   test::Shared<Board> board;
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
     std::vector<std::byte> message(large, std::byte{9});
-    if (comm.rank() == 0) return outcome_of_dropping(comm, message, [&] { ++board->ready; });
+    if (comm.rank() == 0) {
+      eventually([&] { return board->ready == 1; });
+      return outcome_of_dropping(comm, message);
+    }
     std::vector<std::byte> room(large);
-    eventually([&] { return board->ready == 1; });
+    ++board->ready;
     comm.channel(0, 3).recv(room);
     return room == message ? "all" : "garbage";
   });

@@ -240,17 +240,28 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
     return moved;
   }
 
+  /// For who does not wait for it any more; whether it could be sent in time.
+  bool send_out(Transfer& transfer, const Box& box) {
+    const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
+    for (;;) {
+      const std::pair before(box.numbered, box.sent);
+      try {
+        await(transfer, in_haste ? core::grace_while_unwinding : detail::as_configured);
+        return true;
+      } catch (const TimedOut&) {
+        if (in_haste && before != std::pair(box.numbered, box.sent)) continue;  // its peer is there, and takes it
+        warn_of_giving_up(transfer);
+        return false;
+      }
+    }
+  }
+
   void take_back_send(Transfer& transfer) noexcept {
     Box& box = boxes_[transfer.envelope.peer];
     const bool owed = transfer.on_drop != Transfer::OnDrop::GiveUp;
-    if (owed) {
-      const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
-      try {
-        return await(transfer, in_haste ? core::grace_while_unwinding : detail::as_configured);
-      } catch (const TimedOut&) {
-        warn_of_giving_up(transfer);
-      } catch (const std::exception&) {  // it cannot be completed, and there is nobody to tell
-      }
+    try {
+      if (owed && send_out(transfer, box)) return;
+    } catch (const std::exception&) {  // it cannot be completed, and there is nobody to tell
     }
     // Whoever waits for what is owed must hear that it will not come.
     const bool begun = box.outgoing.first() == &transfer && box.sent > 0;

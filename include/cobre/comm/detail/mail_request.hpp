@@ -2,8 +2,8 @@
 //
 // A `MailRequest` borrows the caller's buffer, which must live until it is over. A `PendingMail<R>` owns what was moved
 // into it and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the message for the
-// next one, dropping a send completes it; if an exception drops it, and its peer does not take it within a second, it
-// is given up. Messages move while some call of a channel of this communicator runs, and wherever the thread that
+// next one, dropping a send completes it; if an exception drops it, and its peer takes nothing within a second, it is
+// given up. Messages move while some call of a channel of this communicator runs, and wherever the thread that
 // started them waits inside another call of the library.
 #pragma once
 
