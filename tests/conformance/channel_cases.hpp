@@ -179,6 +179,85 @@ void channel_request_cases(Suite<C>& suite) {
   });
 }
 
+/// Messages that are more than any pipe or socket takes at once, and whose requests nobody looks at meanwhile.
+template <class C>
+void channel_progress_cases(Suite<C>& suite) {
+  auto group = suite.group("ChannelProgress");
+  constexpr std::size_t count = std::size_t{1} << 20;
+
+  group.add("ALongSendGoesOnWhileItsSenderIsInACollective", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 2);
+    std::optional<cobre::comm::MailRequest> sending;
+    const auto message = contribution<double>(7, count, 1);
+    if (goes_first(comm)) sending = channel.isend(message);
+    // The receiver comes to the barrier when it has everything.
+    if (goes_second(comm)) {
+      std::vector<double> recv(count);
+      channel.recv(recv);
+      EXPECT_TRUE(all_same(recv, message));
+    }
+    comm.barrier();
+    if (sending) sending->wait();
+  });
+
+  group.add("ALongReceiveGoesOnWhileItsReceiverIsInACollective", [](const C& comm) {
+    // MPI learns of a receive when its rank next comes to a channel, and is free to let a large message wait for that.
+    const std::size_t length = comm.topology().backend == cobre::comm::BackendKind::Mpi ? 100 : count;
+    const auto channel = comm.channel(partner_of(comm), 2);
+    const auto message = contribution<double>(7, length, 2);
+    std::vector<double> recv(length);
+    std::optional<cobre::comm::MailRequest> receiving;
+    if (goes_second(comm)) receiving = channel.irecv(recv);
+    // The sender comes to the reduction when everything has been taken.
+    if (goes_first(comm)) channel.send(message);
+    EXPECT_EQ(comm.allreduce(std::uint64_t{1}, cobre::comm::ReduceOp::Sum), comm.size());
+    if (receiving) {
+      receiving->wait();
+      EXPECT_TRUE(all_same(recv, message));
+    }
+  });
+
+  group.add("ALongSendGoesOnWhileItsSenderAwaitsAnOperationOrAnotherCommunicator", [](const C& comm) {
+    const C twin = comm.duplicate();
+    comm.ibarrier().wait();
+    const auto channel = comm.channel(partner_of(comm), 2);
+    const auto other = twin.channel(partner_of(comm), 2);
+    const auto message = contribution<double>(7, count, 3);
+    std::vector<double> recv(count);
+    for (int round = 0; round < 2; ++round) {
+      std::optional<cobre::comm::MailRequest> sending;
+      if (goes_first(comm)) sending = channel.isend(message);
+      auto request = round == 0 ? comm.ibarrier() : cobre::comm::Request();
+      if (goes_second(comm)) {
+        channel.recv(recv);
+        EXPECT_TRUE(all_same(recv, message));
+        other.send(round);
+      }
+      if (round == 1 && goes_first(comm)) {
+        EXPECT_EQ(other.template recv<int>(), round);
+      }
+      request.wait();
+      if (round == 0 && goes_first(comm)) {
+        EXPECT_EQ(other.template recv<int>(), round);
+      }
+      if (sending) sending->wait();
+    }
+  });
+
+  group.add("RequestsOfBothSidesAreOverAfterCollectives", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 2);
+    std::vector<double> recv(count);
+    auto receiving = channel.irecv(recv);
+    auto sending = channel.isend(contribution<double>(comm.rank(), count, 4));
+    for (std::uint64_t round = 0; round < 5; ++round) {
+      EXPECT_EQ(comm.allreduce(round, cobre::comm::ReduceOp::Sum), round * comm.size());
+    }
+    receiving.wait();
+    sending.wait();
+    EXPECT_TRUE(all_same(recv, contribution<double>(partner_of(comm), count, 4)));
+  });
+}
+
 template <class C>
 void channel_cases(Suite<C>& suite) {
   auto group = suite.group("Channel");
@@ -329,6 +408,7 @@ void channel_cases(Suite<C>& suite) {
   });
 
   channel_request_cases(suite);
+  channel_progress_cases(suite);
   channel_misuse_cases(suite);
 }
 

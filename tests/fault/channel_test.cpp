@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -212,6 +214,79 @@ TEST_P(ChannelFault, ASendThatIsGivenUpAtAnyMomentDeliversAllOrNothing) {
     return comm.rank() == 0 || both ? "fine" : std::to_string(delivered) + " delivered";
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+std::string outcome_of_dropping(const CommBackend& comm, const std::vector<std::byte>& message) {
+  return outcome_of([&] {
+    const auto channel = comm.channel(1 - comm.rank(), 3);
+    const auto receiving = channel.irecv(std::vector<int>(1));
+    const auto sending = channel.isend(message);
+    throw std::runtime_error("of something else");
+  });
+}
+
+TEST_P(ChannelFault, AnExceptionThatDropsARequestWaitsNoLongerThanAMomentForAPeerThatDoesNotCome) {
+  test::Shared<Board> board;
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    const auto channel = comm.channel(1 - comm.rank(), 3);
+    std::vector<std::byte> message(large);
+    if (comm.rank() == 1) {
+      eventually([&] { return board->ready == 1; });
+      comm.barrier();  // nothing but one direction of the messages is over
+      channel.send(5);
+      return outcome_of([&] { channel.recv(message); }).substr(0, 5);
+    }
+    std::string warnings;
+    cobre::comm::set_warning_sink([&](std::string_view line) { warnings += line; });
+    std::string words = outcome_of_dropping(comm, message);
+    cobre::comm::set_warning_sink({});
+    ++board->ready;
+    comm.barrier();
+    words += ", " + outcome_of([&] { channel.send(1); });
+    return words + ", " + std::to_string(channel.template recv<int>()) + ", " + warnings;
+  });
+  EXPECT_EQ(ranks[0].words(),
+            "other: of something else, InvalidCommunicator, 5, isend on rank 0 of 2: rank 1 did not take a message of "
+            "8388608 bytes with tag 3 in time, and an exception drops its request; it is given up, and nothing more "
+            "can be sent there");
+  const std::string words = ranks[1].words();
+  EXPECT_TRUE(words == "other" || words == "PeerF") << words;
+}
+
+TEST_P(ChannelFault, AnExceptionThatDropsARequestLetsAPeerThatComesHaveItsMessage) {
+  test::Shared<Board> board;
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    std::vector<std::byte> message(large, std::byte{9});
+    if (comm.rank() == 0) {
+      eventually([&] { return board->ready == 1; });
+      return outcome_of_dropping(comm, message);
+    }
+    std::vector<std::byte> room(large);
+    ++board->ready;
+    comm.channel(0, 3).recv(room);
+    return room == message ? "all" : "garbage";
+  });
+  EXPECT_EQ(ranks[0].words(), "other: of something else");
+  EXPECT_EQ(ranks[1].words(), "all");
+}
+
+TEST_P(ChannelFault, ADroppedSendWaitsNoLongerThanTheTimeout) {
+  test::Shared<Board> board;
+  auto ranks = start(2,
+                     [&](const CommBackend& comm) -> std::string {
+                       if (comm.rank() == 1) {
+                         eventually([&] { return board->ready == 1; });
+                         return "idle";
+                       }
+                       cobre::comm::set_warning_sink([](std::string_view) {});
+                       const std::vector<std::byte> message(large);
+                       { const auto dropped = comm.channel(1, 3).isend(message); }
+                       ++board->ready;
+                       return outcome_of([&] { comm.send(1, 1); });
+                     },
+                     {.timeout = 200ms});
+  EXPECT_EQ(ranks[0].words(), "InvalidCommunicator");
+  EXPECT_EQ(ranks[1].words(), "idle");
 }
 
 TEST_P(ChannelFault, ACommunicatorThatFailedRefusesMessages) {

@@ -331,6 +331,26 @@ TEST_P(Death, IsThrownByTheWaitOfARequestAndOfAPlan) {
   }
 }
 
+TEST_P(Death, IsWhatAnExceptionBringsThatDropsAnOperationWhichOthersDoNotJoin) {
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    std::vector<double> data(1000, 1.0);
+    std::vector<double> sums(1000);
+    auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
+    if (comm.rank() == 1) {
+      eventually([] { return false; });
+      return outcome_of([&] { comm.barrier(); });
+    }
+    return outcome_of([&] {
+      auto dropped = std::move(plan);
+      dropped.start();
+      throw std::runtime_error("of something else");
+    });
+  });
+  EXPECT_EQ(ranks[0].words(), "");
+  EXPECT_EQ(WEXITSTATUS(ranks[0].await_end()), 1);
+  EXPECT_EQ(ranks[1].words(), "");
+}
+
 TEST_P(Death, LeavesNoDescriptorNoThreadAndNoMappingBehind) {
   const auto count = [](const char* folder) {
     return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());

@@ -1,6 +1,6 @@
 """A rank that dies or throws under an MPI launcher ends the whole job, soon, with an exit code that tells.
 
-usage: check_failing_job.py kill|throw LAUNCHER… PROGRAM
+usage: check_failing_job.py kill|throw|drop LAUNCHER… PROGRAM
 """
 
 import os
@@ -30,7 +30,7 @@ def main():
     seconds = time.monotonic() - begin
     if job.returncode == 0:
         sys.exit(f"the job succeeded although a rank failed ({how})")
-    if how == "throw" and "cobre-comm: rank 1 of 3 failed: the sky fell" not in job.stderr:
+    if how != "kill" and "cobre-comm: rank 1 of 3 failed: the sky fell" not in job.stderr:
         sys.exit(f"nothing on stderr names the rank and the cause:\n{job.stderr}")
     deadline = time.monotonic() + 2  # the launcher may report before the last process is gone
     while (left := processes_of(command[-1])) and time.monotonic() < deadline:

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/core/errand.hpp"
 #include "comm/core/fiber.hpp"
 #include "comm/core/progress.hpp"
 #include "unit/environment.hpp"
@@ -148,6 +149,73 @@ TEST(Progress, ADeepStackIsThereForTheReductionsOfUsers) {
   Job job([&] { depth = deep(100); });
   job.wait(job.start(Drive::Calls));
   EXPECT_EQ(depth, 100);
+}
+
+class Chore final : public core::Errand {
+ public:
+  explicit Chore(int steps) : left(steps) {}
+  ~Chore() override { (void)take_back(); }
+
+  std::atomic<int> left;
+
+ private:
+  Step advance() noexcept override { return --left == 0 ? Step::Done : Step::Moved; }
+};
+
+TEST(Errand, GoesOnWhileItsThreadWaitsUntilItIsDone) {
+  Chore chore(3);
+  EXPECT_FALSE(core::has_other_work());
+  chore.hand_in();
+  EXPECT_TRUE(core::has_other_work());
+  EXPECT_TRUE(core::give_way());
+  EXPECT_EQ(chore.left, 2);
+  while (core::has_other_work()) core::give_way();
+  EXPECT_EQ(chore.left, 0);
+  EXPECT_FALSE(core::give_way()) << "nothing is left to move";
+}
+
+TEST(Errand, RestsWhileItsOwnerIsAtIt) {
+  Chore chore(10);
+  EXPECT_FALSE(chore.take_back()) << "it was never handed in";
+  chore.hand_in();
+  EXPECT_TRUE(chore.take_back());
+  EXPECT_FALSE(core::has_other_work());
+  core::give_way();
+  EXPECT_EQ(chore.left, 10);
+}
+
+TEST(Errand, GoesOnWhileAnOperationOfTheSameThreadIsAwaited) {
+  for (const Drive drive : {Drive::Calls, Drive::Thread}) {
+    Chore chore(3);
+    Job job([&] {
+      while (chore.left > 0) core::give_way();
+    });
+    chore.hand_in();
+    job.wait(job.start(drive));
+    EXPECT_EQ(chore.left, 0);
+  }
+}
+
+// As a channel that goes from one thread to another while the first one waits for something else.
+TEST(Errand, IsTakenBackByAnotherThreadWhileItsThreadIsAtIt) {
+  Chore chore(1'000'000'000);
+  chore.hand_in();
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (int turn = 0; turn < 1000; ++turn) {
+      EXPECT_TRUE(chore.take_back());
+      const int left = chore.left;
+      std::this_thread::yield();
+      EXPECT_EQ(chore.left, left) << "nobody else is at it";
+      chore.hand_in();
+      core::give_way();
+    }
+    EXPECT_TRUE(chore.take_back());
+    over = true;
+  });
+  while (!over) core::give_way();
+  other.join();
+  EXPECT_FALSE(core::has_other_work());
 }
 
 TEST(Progress, IsAskedForInTheEnvironment) {

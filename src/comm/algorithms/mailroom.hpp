@@ -13,6 +13,7 @@
 //   break_off(peer)                the message that this rank began to send will never be whole
 //   check(where, peer)             throws where nothing will ever come from that peer, or go to it
 //   sleep(look, longest)           sleeps until something moves, unless look() says that it did
+//   usable()                       whether messages can still move; takes note of who has come
 //   settings()                     how to wait
 #pragma once
 
@@ -35,6 +36,7 @@
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
 #include "comm/core/crash_point.hpp"
+#include "comm/core/errand.hpp"
 #include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
@@ -50,7 +52,7 @@ struct MailSettings {
 };
 
 template <class Pipes>
-class Mailroom final : public detail::Mailbox {
+class Mailroom final : public detail::Mailbox, private core::Errand {
  public:
   using Transfer = detail::Transfer;
   using Clock = std::chrono::steady_clock;
@@ -62,6 +64,7 @@ class Mailroom final : public detail::Mailbox {
   [[nodiscard]] Pipes& pipes() noexcept { return pipes_; }
   /// What lies in the pipes counts as unread too.
   ~Mailroom() override {
+    (void)take_back();
     try {
       pipes_.enter(where("channel"));
       for (std::size_t peer = 0; peer < size(); ++peer) {
@@ -75,16 +78,19 @@ class Mailroom final : public detail::Mailbox {
 
   void start(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     begin(transfer);
   }
 
   void finish(Transfer& transfer, std::chrono::nanoseconds timeout) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     await(transfer, timeout);
   }
 
   void run(Transfer& transfer, std::chrono::nanoseconds timeout) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     core::crash_point<"mail.begins">();
     begin(transfer);
     core::crash_point<"mail.begun">();
@@ -94,6 +100,7 @@ class Mailroom final : public detail::Mailbox {
 
   [[nodiscard]] bool test(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
+    const Presence presence(*this);
     if (transfer.state == Transfer::State::UnderWay) {
       pipes_.enter(where(transfer.operation));
       const bool moved = look_everywhere(&transfer);
@@ -106,15 +113,46 @@ class Mailroom final : public detail::Mailbox {
   }
 
   void abandon(Transfer& transfer) noexcept override {
+    const Presence presence(*this);
     if (transfer.direction == Transfer::Direction::In) {
       take_back_receive(transfer);
     } else {
       take_back_send(transfer);
     }
-    transfer.state = Transfer::State::New;
+    if (transfer.state == Transfer::State::UnderWay) settle(transfer, Transfer::State::New);
+  }
+
+  void leave() override {
+    if (under_way_ > 0) hand_in();
   }
 
  private:
+  /// The caller is here, and goes on with everything itself.
+  class Presence {
+   public:
+    explicit Presence(Mailroom& room) noexcept : room_(room), was_handed_in_(room.take_back()) {}
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    ~Presence() {
+      if (was_handed_in_ && room_.under_way_ > 0) room_.hand_in();
+    }
+
+   private:
+    Mailroom& room_;
+    bool was_handed_in_;
+  };
+
+  /// While the thread of this rank waits for something else.
+  Step advance() noexcept override {
+    try {
+      if (!pipes_.usable()) return Step::Done;  // whoever comes back is told why
+      const bool moved = look_everywhere(nullptr);
+      return under_way_ == 0 ? Step::Done : moved ? Step::Moved : Step::Still;
+    } catch (const std::exception&) {  // no memory to keep what came: it is still where it was
+      return Step::Still;
+    }
+  }
+
   struct Box {
     // Out.
     TransferQueue outgoing;
@@ -141,11 +179,20 @@ class Mailroom final : public detail::Mailbox {
     return a.tag == b.tag && a.realm == b.realm;
   }
 
+  void set_out(Transfer& transfer) noexcept {
+    transfer.state = Transfer::State::UnderWay;
+    if (transfer.envelope.peer != rank()) ++under_way_;
+  }
+  void settle(Transfer& transfer, Transfer::State how) noexcept {
+    if (transfer.envelope.peer != rank()) --under_way_;
+    transfer.come_to(how);
+  }
+
   void begin(Transfer& transfer) {
     pipes_.enter(where(transfer.operation));
     transfer.mailbox = this;
     if (transfer.direction == Transfer::Direction::In) {
-      transfer.state = Transfer::State::UnderWay;
+      set_out(transfer);
       boxes_[transfer.envelope.peer].expected.append(transfer);
       hand_over(transfer.envelope);
     } else if (transfer.envelope.peer == rank()) {
@@ -156,7 +203,7 @@ class Mailroom final : public detail::Mailbox {
       Box& box = boxes_[transfer.envelope.peer];
       require_whole(box.gave_up, transfer);
       pipes_.reach(where(transfer.operation), transfer.envelope.peer);
-      transfer.state = Transfer::State::UnderWay;
+      set_out(transfer);
       box.outgoing.append(transfer);
       (void)give_out(transfer.envelope.peer);
     }
@@ -186,22 +233,38 @@ class Mailroom final : public detail::Mailbox {
       box.sent = 0;
       ++box.numbered;
       box.outgoing.remove(*transfer);
-      transfer->state = Transfer::State::Done;
+      settle(*transfer, Transfer::State::Done);
     }
     return moved;
   }
 
-  void take_back_send(Transfer& transfer) noexcept {
-    Box& box = boxes_[transfer.envelope.peer];
-    if (transfer.on_drop == Transfer::OnDrop::Complete) {
+  /// For who does not wait for it any more; whether it could be sent in time.
+  bool send_out(Transfer& transfer, const Box& box) {
+    const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
+    for (;;) {
+      const std::pair before(box.numbered, box.sent);
       try {
-        await(transfer, forever);
-        return;
-      } catch (const std::exception&) {  // it cannot be completed, and there is nobody to tell
+        await(transfer, in_haste ? core::grace_while_unwinding : detail::as_configured);
+        return true;
+      } catch (const TimedOut&) {
+        if (in_haste && before != std::pair(box.numbered, box.sent)) continue;  // its peer is there, and takes it
+        warn_of_giving_up(transfer);
+        return false;
       }
     }
-    if (box.outgoing.first() == &transfer && box.sent > 0) {
-      box.gave_up = "a message to this peer was given up half-way";
+  }
+
+  void take_back_send(Transfer& transfer) noexcept {
+    Box& box = boxes_[transfer.envelope.peer];
+    const bool owed = transfer.on_drop != Transfer::OnDrop::GiveUp;
+    try {
+      if (owed && send_out(transfer, box)) return;
+    } catch (const std::exception&) {  // it cannot be completed, and there is nobody to tell
+    }
+    // Whoever waits for what is owed must hear that it will not come.
+    const bool begun = box.outgoing.first() == &transfer && box.sent > 0;
+    if (begun || owed) {
+      box.gave_up = begun ? "a message to this peer was given up half-way" : "a message to this peer was given up";
       pipes_.break_off(transfer.envelope.peer);
     }
     box.outgoing.remove(transfer);
@@ -254,7 +317,7 @@ class Mailroom final : public detail::Mailbox {
           box.opened = true;
           return;
         }
-        receive->state = Transfer::State::Misfit;
+        settle(*receive, Transfer::State::Misfit);
       }
     }
     box.unread = &add_unread(envelope, box.letter.bytes);
@@ -264,7 +327,7 @@ class Mailroom final : public detail::Mailbox {
   void close(std::size_t peer, Box& box) {
     const auto envelope = envelope_of(peer, box.letter);
     if (box.receiver != nullptr) {
-      box.receiver->state = Transfer::State::Done;
+      settle(*box.receiver, Transfer::State::Done);
     } else {
       box.unread->complete = true;
     }
@@ -315,11 +378,11 @@ class Mailroom final : public detail::Mailbox {
       box.expected.remove(*receive);
       receive->message_bytes = message.bytes;
       if (!receive->fits(message.bytes)) {
-        receive->state = Transfer::State::Misfit;
+        settle(*receive, Transfer::State::Misfit);
         continue;
       }
       if (message.bytes > 0) std::memcpy(receive->data, message.data.get(), message.bytes);
-      receive->state = Transfer::State::Done;
+      settle(*receive, Transfer::State::Done);
       unread_.remove_first(envelope);
     }
   }
@@ -448,6 +511,15 @@ class Mailroom final : public detail::Mailbox {
                             transfer.envelope.tag));
   }
 
+  void warn_of_giving_up(const Transfer& transfer) const {
+    const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
+    core::warn(
+        core::format("{} on rank {} of {}: rank {} did not take a message of {} bytes with tag {} in time{}; it "
+                     "is given up, and nothing more can be sent there",
+                     transfer.operation, rank(), size(), transfer.envelope.peer, transfer.bytes, transfer.envelope.tag,
+                     in_haste ? ", and an exception drops its request" : ""));
+  }
+
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
   static constexpr Clock::duration between_checks = std::chrono::milliseconds(4);  // a death is seen within this time
   static constexpr std::uint32_t others_every = 16;  // turns of spinning on the one that matters
@@ -456,6 +528,7 @@ class Mailroom final : public detail::Mailbox {
   Pipes pipes_;
   std::vector<Box> boxes_;
   UnreadMessages unread_;
+  std::size_t under_way_ = 0;  // transfers to and from others
   std::atomic<bool> busy_{false};
 };
 

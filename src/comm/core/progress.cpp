@@ -24,23 +24,25 @@ void Progress::start(Task& task) {
   settle();
 }
 
-void Progress::advance() {
+bool Progress::advance() {
+  const bool moved = home_ == std::this_thread::get_id() && errands_.advance();
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
+  if (!lock) return moved;
   for (Task* const task : tasks_) task->fiber_.resume();
   settle();
+  return moved;
 }
 
 void Progress::advance_and_wait_for(Task& task) {
   {
     const std::lock_guard lock(mutex_);
-    const bool alone = tasks_.size() == 1 && tasks_.front() == &task;
+    const bool alone = tasks_.size() == 1 && tasks_.front() == &task && errands_.empty();
     if (alone && home_ == std::this_thread::get_id()) {
       while (!task.fiber_.done()) task.fiber_.resume(Fiber::Patience::Yes);
       return settle();
     }
   }
-  advance();
+  (void)advance();
 }
 
 // What is over leaves: out of the list first, for who hears of the end may let the task go.
@@ -66,11 +68,15 @@ bool has_other_work() noexcept {
   return false;
 }
 
-void give_way() {
+bool give_way() {
   const Footing where = footing();
-  if (where == Footing::Fiber) return leave_fiber();
-  if (where == Footing::Thread && own != nullptr && !own->empty()) own->advance();
+  if (where == Footing::Fiber) {
+    leave_fiber();
+    return false;
+  }
+  const bool moved = where == Footing::Thread && own != nullptr && !own->empty() && own->advance();
   (void)sched_yield();
+  return moved;
 }
 
 }  // namespace cobre::comm::core

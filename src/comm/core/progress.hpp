@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "comm/core/errand.hpp"
 #include "comm/core/fiber.hpp"
 
 namespace cobre::comm::core {
@@ -31,20 +32,21 @@ class Task {
   Fiber fiber_;
 };
 
-/// What one thread has under way. Any thread may bring it forward: one at a time, under the lock.
+/// What one thread has under way. Any thread may bring the tasks forward: one at a time, under the lock.
 class Progress {
  public:
   [[nodiscard]] static const std::shared_ptr<Progress>& of_this_thread();
 
   /// As far as it goes without waiting.
   void start(Task& task);
-  /// All, as far as they go without waiting. Does nothing where another thread is at it.
-  void advance();
+  /// All, as far as they go without waiting, but for tasks that another thread is at. Whether an errand moved.
+  bool advance();
   /// The same for a caller that waits for `task` and has nothing else to do: where that is the only one, and of this
   /// thread, it is brought to its end as a blocking operation would.
   void advance_and_wait_for(Task& task);
 
-  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0 && errands_.empty(); }
+  [[nodiscard]] Errands& errands() noexcept { return errands_; }
 
  private:
   void settle();
@@ -53,21 +55,22 @@ class Progress {
   std::thread::id home_ = std::this_thread::get_id();
   std::vector<Task*> tasks_;
   std::atomic<std::size_t> count_{0};  // of the tasks, for who asks without the lock: its own thread adds to it
+  Errands errands_;
 };
 
 /// Whether who waits here must come back soon, because something else needs this thread to go on.
 [[nodiscard]] bool has_other_work() noexcept;
 
 /// Where something is waited for, in place of an idle turn: lets what is under way go on, or another process run.
-void give_way();
+/// Whether messages moved, so that it is worth to come back at once.
+bool give_way();
 
 /// The same in the place of a sleep, until something is so or the time has come: who waits has other work, and comes
 /// back to it as often as that needs.
 template <class Condition>
 void give_way_until(const Condition& condition, std::chrono::steady_clock::time_point deadline) {
   do {
-    give_way();
-    if (footing() == Footing::Thread) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (!give_way() && footing() == Footing::Thread) std::this_thread::sleep_for(std::chrono::microseconds(50));
   } while (!condition() && std::chrono::steady_clock::now() < deadline);
 }
 

@@ -35,6 +35,10 @@ struct WaitPolicy {
 /// is awaited may need this very core, so it is given away at once.
 [[nodiscard]] WaitPolicy wait_policy(std::size_t ranks, std::size_t cpus) noexcept;
 
+/// For what is under way to end by itself, where an exception makes its owner go: enough for peers that are on their
+/// way, and short enough not to look like a hang.
+inline constexpr std::chrono::seconds grace_while_unwinding{1};
+
 /// Sleeps while `word` holds `expected`, at most that long. May return early for no reason. Works between processes.
 void sleep_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
               std::chrono::nanoseconds longest) noexcept;

@@ -14,6 +14,7 @@
 #include "comm/core/fork_guard.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
+#include "comm/core/waiting.hpp"
 #include "comm/core/warnings.hpp"
 
 namespace cobre::comm::detail {
@@ -21,8 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-constexpr auto grace = 1s;  // for an operation to end by itself, where an exception makes its request go
 
 /// Between two looks at operations that do not move: the longer they do not, the longer.
 class Rest {
@@ -71,13 +70,18 @@ class Worker::State final : private core::Task {
   }
 
   void advance() {
-    if (const auto home = this->home()) home->advance();
+    if (const auto home = this->home()) (void)home->advance();
   }
 
   /// False where the deadline came first.
   bool await(std::uint64_t number, std::optional<Clock::time_point> deadline = std::nullopt) {
     const auto home = this->home();
     if (home == nullptr) {
+      // What else this thread has under way may be what others wait for before they join.
+      for (Rest rest; core::has_other_work() && !is_over(number); rest.take()) {
+        (void)core::give_way();
+        if (deadline && Clock::now() >= *deadline) break;
+      }
       std::unique_lock lock(mutex_);
       const auto over = [&] { return is_over(number); };
       if (deadline) return changed_.wait_until(lock, *deadline, over);
@@ -86,7 +90,7 @@ class Worker::State final : private core::Task {
     }
     for (Rest rest; !is_over(number); rest.take()) {
       if (deadline) {
-        home->advance();
+        (void)home->advance();
         if (Clock::now() >= *deadline) return is_over(number);
       } else {
         home->advance_and_wait_for(*this);
@@ -209,7 +213,7 @@ void Worker::drop(std::uint64_t number, bool unwinding) noexcept {
   if (state_->in_forked_child()) return;
   if (!unwinding) {
     (void)state_->await(number);
-  } else if (!state_->await(number, Clock::now() + grace)) {
+  } else if (!state_->await(number, Clock::now() + core::grace_while_unwinding)) {
     core::warn(
         "an exception passes through while an operation is under way that other ranks do not join; its buffers "
         "are about to go, so the job is ended");

@@ -2,13 +2,16 @@
 //
 // A `MailRequest` borrows the caller's buffer, which must live until it is over. A `PendingMail<R>` owns what was moved
 // into it and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the message for the
-// next one, dropping a send completes it. Messages move while some call of a channel of this communicator runs.
+// next one, dropping a send completes it; if an exception drops it, and its peer takes nothing within a second, it is
+// given up. Messages move while some call of a channel of this communicator runs, and wherever the thread that
+// started them waits inside another call of the library.
 #pragma once
 
 #include <cobre/comm/detail/line.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <ranges>
 #include <type_traits>
@@ -29,6 +32,7 @@ struct MailInFlight {
 
   std::shared_ptr<Mailbox> mailbox;
   Transfer* transfer = nullptr;  // of the derived one
+  int exceptions = std::uncaught_exceptions();
 };
 
 /// A container that was moved in, or a span of what is borrowed. The transfer is declared last and so ends first.
@@ -38,6 +42,10 @@ struct MailInFlightWith final : MailInFlight {
   MailInFlightWith(std::shared_ptr<Mailbox> post, Buffer&& buffer, Describe&& describe)
       : MailInFlight(std::move(post)), held(std::forward<Buffer>(buffer)), moving(describe(held)) {
     transfer = &moving;
+  }
+  ~MailInFlightWith() override {
+    // Its peer may never come: see Transfer.
+    if (std::uncaught_exceptions() > exceptions) moving.on_drop = Transfer::OnDrop::CompleteSoon;
   }
   Held held;
   Transfer moving;
@@ -60,7 +68,7 @@ class [[nodiscard]] MailRequest {
 
  private:
   [[nodiscard]] bool over() const noexcept {
-    return flight_ == nullptr || flight_->transfer->state == detail::Transfer::State::Done;
+    return flight_ == nullptr || flight_->transfer->seen() == detail::Transfer::State::Done;
   }
 
   std::unique_ptr<detail::MailInFlight> flight_;
@@ -115,6 +123,7 @@ auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffe
   };
   const auto launch = [&]<class Held>(std::unique_ptr<MailInFlightWith<Held>> flight) {
     mailbox->start(flight->moving);
+    if (flight->moving.state == Transfer::State::UnderWay) mailbox->leave();
     return flight;
   };
   if constexpr (GivenAway<Buffer>) {

@@ -4,6 +4,7 @@
 
 #include <cobre/comm/errors.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +29,13 @@ class Mailbox;
 inline constexpr std::chrono::nanoseconds as_configured{-1};
 
 /// One message on its way, out or in. Its owner keeps it in its place until it is over. A receive that is destroyed
-/// before leaves its message to the next one; a send is completed first where its caller does not wait for it, and
-/// otherwise given up.
+/// before leaves its message to the next one; a send is completed first where its caller does not wait for it, within a
+/// short time only where an exception made it go, and otherwise given up.
 class Transfer {
  public:
   enum class Direction : std::uint8_t { Out, In };
   enum class State : std::uint8_t { New, UnderWay, Done, Misfit };
-  enum class OnDrop : std::uint8_t { Complete, GiveUp };
+  enum class OnDrop : std::uint8_t { Complete, CompleteSoon, GiveUp };
 
   Transfer(std::string_view called, const Envelope& to, const void* from, std::size_t length, OnDrop dropped) noexcept
       : operation(called),
@@ -56,6 +57,13 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   ~Transfer();
+
+  /// The state for who is outside of the mailbox, while another thread may bring the transfer to its end inside.
+  /// Whoever sees that (acquire) also sees what came (release).
+  [[nodiscard]] State seen() const noexcept {
+    return std::atomic_ref(const_cast<State&>(state)).load(std::memory_order_acquire);
+  }
+  void come_to(State end) noexcept { std::atomic_ref(state).store(end, std::memory_order_release); }
 
   /// Whether a message of that length may go into this receive.
   [[nodiscard]] bool fits(std::size_t message) const noexcept {
@@ -103,6 +111,8 @@ class Mailbox {
     start(transfer);
     finish(transfer, timeout);
   }
+  /// The caller goes away and leaves a transfer under way: it goes on wherever this thread waits for something else.
+  virtual void leave() {}
 
  protected:
   /// The message does not fit; it waits for a receive into which it does.
@@ -116,7 +126,7 @@ class Mailbox {
 };
 
 inline Transfer::~Transfer() {
-  if (state == State::UnderWay) mailbox->abandon(*this);
+  if (seen() == State::UnderWay) mailbox->abandon(*this);
 }
 
 /// Checked before anything is sent: the peer is a rank, and the tag one that this backend can carry.

@@ -222,6 +222,7 @@ void Mail::take(Transfer& receive, ferrompi::Message message) {
 }
 
 void Mail::give_up_send(Transfer& transfer) {
+  if (transfer.on_drop == Transfer::OnDrop::CompleteSoon) return;  // what a request of MPI does by itself: see below
   if (transfer.on_drop == Transfer::OnDrop::Complete) return finish(transfer, detail::as_configured);
   auto* const sending = in_mpi(transfer);
   orphans_.push_back({std::move(sending->copy), std::move(sending->request)});
@@ -242,6 +243,8 @@ void Mail::abandon(Transfer& transfer) noexcept {
   } catch (const std::exception&) {  // of a failing MPI, or no memory: nobody is there to be told
   }
   expected_.remove(transfer);
+  // A send that an exception makes go is waited for no longer than a moment. MPI cannot take it back and the buffer is
+  // about to go, so that the job is ended then.
   transfer.attachment.reset();
   transfer.state = Transfer::State::New;
 }

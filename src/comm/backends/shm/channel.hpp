@@ -67,7 +67,7 @@ class Channel {
   /// Begins an operation. Throws where the communicator is finished, with the reason the first time.
   void enter(const detail::OperationRecord& record) {
     record_ = record;
-    if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
+    if (has_verdict()) [[unlikely]]
       refuse_to_enter();
     record_.sequence = ++sequence_;
     chain_ = core::extend(chain_, record);
@@ -234,8 +234,12 @@ class Channel {
 
   /// For what is no operation of all: throws where the communicator is finished, with the reason the first time.
   void require_no_verdict(const Where& where) {
-    if (block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_) [[unlikely]]
+    if (has_verdict()) [[unlikely]]
       refuse(where);
+  }
+
+  [[nodiscard]] bool has_verdict() const noexcept {
+    return block_.verdict.state.load(std::memory_order_acquire) != 0 || finished_;
   }
 
   /// Throws where there is a verdict. Sequentially consistent: see Reading.

@@ -156,6 +156,7 @@ void MailPipes::let_go(std::size_t peer) noexcept {
 }
 
 void MailPipes::break_off(std::size_t peer) noexcept {
+  if (guard_.in_child()) return;
   if (ends_[peer].giver.offering()) ends_[peer].giver.withdraw(peers_[peer].same_process);
   ends_[peer].out->broken_off.store(1, std::memory_order_release);  // pairs with check()
   wake(peer);

@@ -128,6 +128,7 @@ std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most)
 }
 
 void MailPipes::break_off(std::size_t peer) noexcept {
+  if (guard_.in_child()) return;  // whose parent still sends there
   if (lines_[peer].own) (void)shutdown(lines_[peer].own.get(), SHUT_WR);
 }
 

@@ -34,6 +34,11 @@ class MailPipes {
   ~MailPipes();
 
   void enter(const Where& where);
+  [[nodiscard]] bool usable() {
+    if (guard_.in_child() || sentinel_.finished()) return false;
+    take_new_links();
+    return true;
+  }
   void reach(const Where& where, std::size_t peer) {
     if (!lines_[peer].own) [[unlikely]]
       open(where, peer);

@@ -218,7 +218,7 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
       continue;
     }
     const bool has_other_work = core::has_other_work();
-    if (shares_cores || has_other_work) core::give_way();
+    const bool messages_moved = (shares_cores || has_other_work) && core::give_way();
     if (shares_cores) {
       if (turn < turns_on_shared_cores) continue;
     } else {
@@ -232,7 +232,7 @@ void Wire::wait_for(Outgoing* out, Incoming* in) {
     std::array<pollfd, 3> entries{{{sentinel_.bell(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}}};
     if (in != nullptr && !in->done()) entries[1].fd = in->fd();
     if (out != nullptr && !out->done()) entries[2].fd = out->fd();
-    const int longest = !has_other_work ? -1 : core::footing() == core::Footing::Fiber ? 0 : 1;
+    const int longest = !has_other_work ? -1 : messages_moved || core::footing() == core::Footing::Fiber ? 0 : 1;
     (void)poll(entries.data(), entries.size(), longest);
     // What has arrived counts, whatever became of its sender since.
     if (entries[0].revents != 0 && entries[1].revents == 0 && entries[2].revents == 0) sentinel_.conclude(where_);
