@@ -105,14 +105,24 @@ void Mail::start(Transfer& transfer) {
   transfer.state = Transfer::State::UnderWay;
 }
 
+// Where nobody else has to be served meanwhile it is what MPI does, with nothing beside it.
 void Mail::run(Transfer& transfer, std::chrono::nanoseconds timeout) {
-  const bool straight = transfer.direction == Transfer::Direction::Out && timeout == detail::as_configured &&
-                        expected_.first() == nullptr;
-  if (!straight || to_self(transfer)) return Mailbox::run(transfer, timeout);
+  const bool alone = timeout == detail::as_configured && expected_.first() == nullptr && !to_self(transfer);
+  const bool in = transfer.direction == Transfer::Direction::In;
+  if (!alone || (in && kept_.find(transfer.envelope) != nullptr)) return Mailbox::run(transfer, timeout);
   require_usable(transfer);
   translated(transfer, [&] {
-    comm_.send(bytes_of(transfer, transfer.bytes), native_rank(transfer.envelope), native_tag(transfer.envelope));
+    const int peer = native_rank(transfer.envelope);
+    const int tag = native_tag(transfer.envelope);
+    if (!in) return comm_.send(bytes_of(transfer, transfer.bytes), peer, tag);
+    ferrompi::Message message = comm_.mprobe(peer, tag);
+    transfer.message_bytes = message.bytes();
+    if (!transfer.fits(transfer.message_bytes)) [[unlikely]]
+      return keep(transfer, std::move(message));
+    (void)message.recv(bytes_of(transfer, transfer.message_bytes));
   });
+  if (transfer.state == Transfer::State::Misfit) [[unlikely]]
+    throw_misfit(where(transfer.operation), transfer);
   transfer.state = Transfer::State::Done;
 }
 
@@ -215,6 +225,11 @@ void Mail::take(Transfer& receive, ferrompi::Message message) {
     receive.attachment = std::move(receiving);
     return;
   }
+  keep(receive, std::move(message));
+}
+
+/// For the next receive: it does not fit into this one.
+void Mail::keep(Transfer& receive, ferrompi::Message message) {
   receive.state = Transfer::State::Misfit;
   algorithms::Unread unread{std::unique_ptr<std::byte[]>(new std::byte[message.bytes()]), message.bytes(), true};
   (void)message.recv(std::span(unread.data.get(), unread.bytes));

@@ -46,6 +46,7 @@ class Mail final : public detail::Mailbox {
   [[nodiscard]] bool advance(Transfer& transfer, Wait wait);
   [[nodiscard]] bool match_next(const detail::Envelope& envelope, Wait wait);
   void take(Transfer& receive, ferrompi::Message message);
+  void keep(Transfer& receive, ferrompi::Message message);
   void give_up_send(Transfer& transfer);
   template <class Body>
   decltype(auto) translated(const Transfer& transfer, Body&& body) const;
