@@ -141,9 +141,10 @@ class Point {
           [&, part](std::size_t i) { ranks_.alltoall(send_[i].first(part * ranks), recv_[i].first(part * ranks)); },
           [&](std::size_t i) { return each_sent_its_own(recv_[i]); });
     }
+    if (operation_.ends_with('v')) return run_with_counts(pace);
     if (operation_ != "message") throw std::invalid_argument("there is no operation " + operation_);
-    // There and back between two ranks, so that one clock is enough.
-    return measure(
+    // There and back between two ranks, so that one clock is enough; half of it is one way.
+    auto times = measure(
         pace,
         [&](std::size_t i) {
           if (ranks_.rank > 1) return;
@@ -152,6 +153,35 @@ class Point {
           if (!root) ranks_.send(send_[i].first(count_), 0);
         },
         [&, root](std::size_t i) { return ranks_.rank > 1 || all_are(recv_[i].first(count_), root ? 2.0 : 1.0); });
+    for (double& time : times) time /= 2;
+    return times;
+  }
+
+  // The same with counts and displacements: who has which part is said by each call.
+  std::vector<double> run_with_counts(Pace pace) {
+    const std::size_t own = parts_.counts[static_cast<std::size_t>(ranks_.rank)];
+    const bool root = ranks_.rank == 0;
+    if (operation_ == "gatherv") {
+      return measure(
+          pace, [&, own](std::size_t i) { ranks_.gatherv(send_[i].first(own), recv_[i].first(count_), parts_); },
+          [&, root](std::size_t i) { return !root || is_gathered(recv_[i]); });
+    }
+    if (operation_ == "scatterv") {
+      return measure(
+          pace, [&, own](std::size_t i) { ranks_.scatterv(send_[i].first(count_), recv_[i].first(own), parts_); },
+          [&, own](std::size_t i) { return all_are(recv_[i].first(own), 1.0); });
+    }
+    if (operation_ != "alltoallv") throw std::invalid_argument("there is no operation " + operation_);
+    // What two ranks have for each other must be as long for both, so what does not divide is left out.
+    const auto ranks = parts_.counts.size();
+    const std::size_t part = std::max<std::size_t>(count_ / ranks, 1);
+    parts_ = Parts(part * ranks, ranks);
+    return measure(
+        pace,
+        [&, ranks, part](std::size_t i) {
+          ranks_.alltoallv(send_[i].first(part * ranks), recv_[i].first(part * ranks), parts_);
+        },
+        [&](std::size_t i) { return is_gathered(recv_[i]); });
   }
 
   static double sum_up_to(int last) { return last * (last + 1) / 2.0; }

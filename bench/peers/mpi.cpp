@@ -44,6 +44,18 @@ struct Ranks {
     const int part = static_cast<int>(send.size()) / size;
     MPI_Alltoall(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
   }
+  static void gatherv(std::span<const double> send, std::span<double> recv, const bench::Parts& parts) {
+    MPI_Gatherv(send.data(), static_cast<int>(send.size()), MPI_DOUBLE, recv.data(), parts.int_counts.data(),
+                parts.int_displs.data(), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  static void scatterv(std::span<const double> send, std::span<double> recv, const bench::Parts& parts) {
+    MPI_Scatterv(send.data(), parts.int_counts.data(), parts.int_displs.data(), MPI_DOUBLE, recv.data(),
+                 static_cast<int>(recv.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  static void alltoallv(std::span<const double> send, std::span<double> recv, const bench::Parts& parts) {
+    MPI_Alltoallv(send.data(), parts.int_counts.data(), parts.int_displs.data(), MPI_DOUBLE, recv.data(),
+                  parts.int_counts.data(), parts.int_displs.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  }
   static void send(std::span<const double> data, int to) {
     MPI_Send(data.data(), static_cast<int>(data.size()), MPI_DOUBLE, to, 0, MPI_COMM_WORLD);
   }

@@ -34,6 +34,15 @@ struct OurRanks {
   void gather(std::span<const double> send, std::span<double> recv) const { comm.gather(send, recv, 0); }
   void scatter(std::span<const double> send, std::span<double> recv) const { comm.scatter(send, recv, 0); }
   void alltoall(std::span<const double> send, std::span<double> recv) const { comm.alltoall(send, recv); }
+  void gatherv(std::span<const double> send, std::span<double> recv, const Parts& parts) const {
+    comm.gatherv(send, recv, parts.counts, parts.displs, 0);
+  }
+  void scatterv(std::span<const double> send, std::span<double> recv, const Parts& parts) const {
+    comm.scatterv(send, parts.counts, parts.displs, recv, 0);
+  }
+  void alltoallv(std::span<const double> send, std::span<double> recv, const Parts& parts) const {
+    comm.alltoallv(send, parts.counts, parts.displs, recv, parts.counts, parts.displs);
+  }
   void send(std::span<const double> data, int to) { partner(to).send(data); }
   void recv(std::span<double> data, int from) { partner(from).recv(data); }
   void slowest(std::span<double> times) const { comm.allreduce_inplace(times, cobre::comm::ReduceOp::Max); }

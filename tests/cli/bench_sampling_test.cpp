@@ -18,8 +18,8 @@ namespace {
 constexpr bench::Pace quick{10, 30};
 constexpr std::size_t sets_of_small_ones = 8;
 constexpr std::size_t never = ~std::size_t{0};
-const std::vector<std::string> operations{"broadcast", "allreduce", "allgatherv", "reduce", "scan",
-                                          "gather",    "scatter",   "alltoall",   "message"};
+const std::vector<std::string> operations{"broadcast", "allreduce", "allgatherv", "reduce",  "scan",     "gather",
+                                          "scatter",   "alltoall",  "message",    "gatherv", "scatterv", "alltoallv"};
 
 /// Rank 0 of two, whose other one always did what it should; from a certain call on something goes wrong.
 struct Ranks {
@@ -41,6 +41,9 @@ struct Ranks {
   void gather(std::span<const double>, std::span<double> recv) { write(recv, {1, 2}); }
   void scatter(std::span<const double>, std::span<double> recv) { write(recv, {1}); }
   void alltoall(std::span<const double>, std::span<double> recv) { write(recv, {1, 2}); }
+  void gatherv(std::span<const double>, std::span<double> recv, const bench::Parts&) { write(recv, {1, 2}); }
+  void scatterv(std::span<const double>, std::span<double> recv, const bench::Parts&) { write(recv, {1}); }
+  void alltoallv(std::span<const double>, std::span<double> recv, const bench::Parts&) { write(recv, {1, 2}); }
   void send(std::span<const double>, int) const {}
   void recv(std::span<double> data, int) { write(data, {2, 2}); }
 

@@ -89,7 +89,8 @@ class Measuring(Installing):
         self.assertIsNone(records["gloo"]["ratio"])
 
     def test_every_operation_runs_with_odd_rank_counts_and_more_ranks_than_cores(self):
-        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "scatter", "alltoall", "scan", "message")
+        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "gatherv", "scatter", "scatterv", "alltoall",
+                  "alltoallv", "scan", "message")
         job = run(*QUICK, "--ops", ",".join(("barrier", *moving)), "--sizes", "8,24", "--ranks", "3",
                   "--backends", "shm,tcp-sockets", "--peers", "none", "--json", file("odd.json"), timeout=60)
         self.assertEqual(job.returncode, 0, job.stderr)
@@ -109,13 +110,15 @@ class Measuring(Installing):
         in_memory = {
             "broadcast": max(line, copies * (ranks - 1) / ranks), "allgatherv": max(2 * flag, copies), "alltoall": max(2 * flag, copies),
             "gather": max(line, part), "scatter": max(line, part), "reduce": max(line, adds), "scan": max(line, adds + part),
-            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(2 * flag, 2 / min(2, cores) * copy[24]),
+            "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(flag, copy[24] / min(2, cores)),
         }
         to_all, foreign, own = of["loopback_stream", 32], of["loopback_stream", 16], of["loopback_stream", 24]
         through_sockets = {
             "broadcast": own, "reduce": own, "scan": own, "gather": foreign, "scatter": foreign, "allgatherv": max(2 * answer, foreign),
-            "alltoall": max(2 * answer, foreign), "allreduce": max(2 * answer, to_all), "message": 2 * max(answer, own),
+            "alltoall": max(2 * answer, foreign), "allreduce": max(2 * answer, to_all), "message": max(answer, own),
         }
+        for least in (in_memory, through_sockets):
+            least.update({f"{op}v": least[op] for op in ("gather", "scatter", "alltoall")})
         for record in document["records"]:
             self.assertGreater(record["limit_us"], 0, record)
             least = (through_sockets if record["backend"] == "tcp-sockets" else in_memory).get(record["op"])
@@ -262,7 +265,7 @@ class Usage(CommandTest):
     def test_what_is_wrong_is_said_in_one_line(self):
         missing = file("nowhere/run.json")
         for arguments, said in {
-            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, scatter, alltoall, scan, message",
+            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, gatherv, scatter, scatterv, alltoall, alltoallv, scan, message",
             ("--sizes", "8,12"): "--sizes: '12' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "0"): "--sizes: '0' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "many"): "--sizes: 'many' is no size; write bytes up to 2G, as in 8,1K,4M",

@@ -29,16 +29,20 @@ inline std::vector<double> tree_of(const sddp::System& system) {
   return shocks;
 }
 
-inline std::vector<sddp::Iteration> train(const sddp::Case& data, const sddp::Settings& settings = {}) {
-  const cobre::comm::LocalBackend comm;
+template <cobre::comm::Communicator C>
+std::vector<sddp::Iteration> train_on(const C& comm, const sddp::Case& data, const sddp::Settings& settings) {
   const sddp::System system = data.system();
   const std::vector<double> shocks = tree_of(system);
-  sddp::CutPool<cobre::comm::LocalBackend> pool(comm, data.dimensions);
+  sddp::CutPool<C> pool(comm, data.dimensions);
   sddp::Recorder recorder;
   std::vector<sddp::Iteration> trace;
   const sddp::Surroundings quiet{[] { return false; }, [](const auto&, sddp::Status) {}};
   (void)sddp::train(comm, system, {data.dimensions, shocks}, pool, settings, quiet, trace, recorder);
   return trace;
+}
+
+inline std::vector<sddp::Iteration> train(const sddp::Case& data, const sddp::Settings& settings = {}) {
+  return train_on(cobre::comm::LocalBackend(), data, settings);
 }
 
 }  // namespace test

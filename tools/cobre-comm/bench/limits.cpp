@@ -39,6 +39,15 @@ double tree_steps(std::size_t ranks) {
 const std::set<std::string> limited{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
                                     "gather",  "scatter",   "alltoall",  "scan",       "message"};
 
+// What has to be done is the same for a plan, and where a call says who has which part.
+std::string work_of(const std::string& name) {
+  const std::string operation = name.substr(0, name.find('_'));
+  if (operation == "gatherv" || operation == "scatterv" || operation == "alltoallv") {
+    return operation.substr(0, operation.size() - 1);
+  }
+  return operation;
+}
+
 }  // namespace
 
 Limits::Limits(const std::string& lines) {
@@ -60,7 +69,7 @@ std::vector<std::size_t> Limits::sizes(std::size_t bytes, std::size_t ranks) {
 
 std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std::size_t ranks, std::size_t cores,
                                  bool over_sockets) const {
-  const std::string operation = name.substr(0, name.find('_'));  // a plan does the same
+  const std::string operation = work_of(name);
   if (!limited.contains(operation)) return std::nullopt;
   if (ranks == 1) {
     if (operation == "barrier" || operation == "broadcast") return std::nullopt;  // nothing to be done
@@ -71,7 +80,7 @@ std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std
 
 std::optional<double> Limits::through_sockets(const std::string& operation, std::size_t bytes,
                                               std::size_t ranks) const {
-  if (operation == "message") return times(2, most(time("loopback", 8), time("loopback_stream", bytes)));
+  if (operation == "message") return most(time("loopback", 8), time("loopback_stream", bytes));
   const auto answered = times(tree_steps(ranks), time("loopback", 8));
   if (operation == "barrier") return answered;
   // Who only gives may run ahead of who takes, so nothing makes it wait for an answer.
@@ -99,9 +108,9 @@ std::optional<double> Limits::through_memory(const std::string& operation, std::
   const auto shares = [&](double number, Time each) { return times(number * n / width, each); };
   const auto copied_shares = [&](double number) { return shares(number, copy(share(bytes, ranks))); };
   if (operation == "allgatherv" || operation == "alltoall") return most(flags, copies(n));
-  if (operation == "message") {  // there and back; sender and receiver may copy one half each
+  if (operation == "message") {  // sender and receiver may copy one half each
     const double hands = static_cast<double>(std::min<std::size_t>(2, cores));
-    return most(times(2, time("flag_exchange", 0)), times(2 / hands, copy(bytes)));
+    return most(time("flag_exchange", 0), times(1 / hands, copy(bytes)));
   }
   // All adding, wherever the sums go.
   const auto adds = shares(n - 1, time("add", share(bytes, ranks)));
