@@ -36,6 +36,9 @@ TEST(Soak, OnShmThroughBuffers) {
 TEST(Soak, OnTcp) {
   soak(test::tcp_configs(3));
 }
+TEST(Soak, OnTcpSharingMemory) {
+  soak(test::tcp_configs(3, [](auto& config) { config.shared_memory = true; }));
+}
 #endif
 
 }  // namespace
