@@ -148,6 +148,7 @@ struct Sendrecv {
   template <BufferLike S, BufferLike R>
   FERROMPI_INLINE static Status run(const Blocking& form, const Group& group, S&& send, int destination, int send_tag,
                                     R&& recv, int source, int receive_tag) {
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
@@ -157,9 +158,9 @@ struct Sendrecv {
     checks.receive_tag(receive_tag);
     if constexpr (std::is_same_v<element_t<S>, element_t<R>>) checks.apart(from, to);
     const auto type = datatype_of<element_t<R>>();
-    const Args args{{const_cast<element_t<S>*>(from.data()), from.size(), datatype_of<element_t<S>>(), destination,
-                     send_tag, group.native},
-                    {to.data(), to.size(), type, source, receive_tag, group.native}};
+    const Args args{
+        {const_cast<element_t<S>*>(from.data()), from.size(), datatype_of<element_t<S>>(), destination, send_tag, comm},
+        {to.data(), to.size(), type, source, receive_tag, comm}};
     MPI_Status status;
     launch<Sendrecv>(form, args, &status);
     return Status(status, type);
@@ -194,6 +195,7 @@ struct SendrecvReplace {
   template <BufferLike B>
   FERROMPI_INLINE static Status run(const Blocking& form, const Group& group, B&& buffer, int destination, int send_tag,
                                     int source, int receive_tag) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.destination(destination);
@@ -201,8 +203,8 @@ struct SendrecvReplace {
     checks.source(source);
     checks.receive_tag(receive_tag);
     const auto type = datatype_of<element_t<B>>();
-    const Args args{{elements.data(), elements.size(), type, destination, send_tag, group.native},
-                    {elements.data(), elements.size(), type, source, receive_tag, group.native}};
+    const Args args{{elements.data(), elements.size(), type, destination, send_tag, comm},
+                    {elements.data(), elements.size(), type, source, receive_tag, comm}};
     MPI_Status status;
     launch<SendrecvReplace>(form, args, &status);
     return Status(status, type);

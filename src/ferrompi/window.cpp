@@ -11,6 +11,7 @@
 
 #include "ferrompi/text.hpp"
 #include "ferrompi/window_call.hpp"
+#include "ferrompi/window_checks.hpp"
 #include "ferrompi/window_registry.hpp"
 
 #include <ostream>
@@ -48,7 +49,7 @@ constexpr bool has(FenceAssert set, FenceAssert one) {
   return (set & one) != FenceAssert::None;
 }
 
-int to_mpi(FenceAssert assertion) {
+[[gnu::noinline]] int to_mpi(FenceAssert assertion) {
   int result = 0;
   for (const auto& entry : assertions) {
     if (has(assertion, entry.assertion)) result |= entry.mpi;
@@ -85,56 +86,11 @@ class Ordered {
   Ordered& operator=(const Ordered&) = delete;
 };
 
-[[noreturn]] void throw_wrong_epoch(const char* operation, const std::string& message) {
-  throw MpiError(operation, ErrorClass::RmaSync, message);
-}
-
 }  // namespace
-
-void WindowState::require_rank(int rank, const char* operation) const {
-  if (rank < 0 || rank >= size()) {
-    throw MpiError(operation, ErrorClass::Rank,
-                   text_of("rank ", rank, " is outside of this window, which has ", size(), " ranks"));
-  }
-}
 
 const WindowSegment& WindowState::segment(int rank, const char* operation) const {
   require_rank(rank, operation);
   return segments_[static_cast<std::size_t>(rank)];
-}
-
-void WindowState::require_open(const char* operation) const {
-  if (win_ == MPI_WIN_NULL) {
-    throw MpiError(operation, ErrorClass::Win, "the window is gone: a guard or target of it must not be used any more");
-  }
-  require_running(operation);
-}
-
-void WindowState::require_no_lock(const char* operation) const {
-  if (all_locked_) {
-    throw_wrong_epoch(operation, "this process holds a lock_all() guard of the window: end it first");
-  }
-  if (locks_held_ == 0) return;
-  for (int rank = 0; rank < size(); ++rank) {
-    if (locks_[static_cast<std::size_t>(rank)] != 0) {
-      throw_wrong_epoch(operation,
-                        text_of("this process holds a lock() guard for rank ", rank, " of the window: end it first"));
-    }
-  }
-}
-
-void WindowState::require_no_pending_operation(const char* operation) const {
-  if (pending_) {
-    throw_wrong_epoch(operation,
-                      "operations issued since the last fence() are still open: call fence() on all ranks first");
-  }
-}
-
-void WindowState::require_lock(int rank, const char* operation) const {
-  require_rank(rank, operation);
-  if (!all_locked_ && locks_[static_cast<std::size_t>(rank)] == 0) {
-    throw_wrong_epoch(operation, text_of("rank ", rank, " is not locked: take a guard with lock() or lock_all()"));
-  }
 }
 
 // A fence waits for all ranks, unless NoPrecede says that it need not. Stores before it are seen by loads after it.
@@ -142,11 +98,11 @@ void WindowState::fence(FenceAssert assertion) {
   const WindowCall call(*this, "fence");
   require_open("fence");
   require_no_lock("fence");
-  if (has(assertion, FenceAssert::NoPrecede) && pending_) {
-    throw_wrong_epoch("fence", "NoPrecede promises that nothing was issued since the last fence(), but something was");
+  if (pending_ && has(assertion, FenceAssert::NoPrecede)) [[unlikely]] {
+    throw_something_precedes();
   }
   const Ordered ordered;
-  check(MPI_Win_fence(to_mpi(assertion), win_), "fence");
+  check(MPI_Win_fence(assertion == FenceAssert::None ? 0 : to_mpi(assertion), win_), "fence");
   fenced_ = !has(assertion, FenceAssert::NoSucceed);
   pending_ = false;
 }
@@ -157,10 +113,9 @@ void WindowState::lock(LockType type, int rank) {
   const WindowCall call(*this, "lock");
   require_open("lock");
   require_rank(rank, "lock");
-  if (all_locked_) throw_wrong_epoch("lock", "this process holds a lock_all() guard of the window already");
   auto& held = locks_[static_cast<std::size_t>(rank)];
-  if (held != 0) {
-    throw_wrong_epoch("lock", text_of("this process holds a lock on rank ", rank, " already: locks do not nest"));
+  if (all_locked_ || held != 0) [[unlikely]] {
+    throw_nested_lock(all_locked_, rank);
   }
   require_no_pending_operation("lock");
   const Ordered ordered;
@@ -171,7 +126,8 @@ void WindowState::lock(LockType type, int rank) {
 }
 
 void WindowState::unlock(int rank) {
-  if (win_ == MPI_WIN_NULL || !mpi_is_usable()) return;  // the window ended the epoch before it went
+  // A window that is gone ended the epoch before it went.
+  if (win_ == MPI_WIN_NULL || !mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
   auto& held = locks_[static_cast<std::size_t>(rank)];
   if (held == 0) return;
@@ -193,7 +149,7 @@ void WindowState::lock_all() {
 }
 
 void WindowState::unlock_all() {
-  if (win_ == MPI_WIN_NULL || !mpi_is_usable()) return;
+  if (win_ == MPI_WIN_NULL || !mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
   if (!all_locked_) return;
   all_locked_ = false;

@@ -1,8 +1,9 @@
-// The texts of what the window templates refuse, out of their way.
+// The texts of what a window refuses, out of the way of what it does.
 #include <ferrompi/error.hpp>
 #include <ferrompi/window.hpp>
 
 #include "ferrompi/text.hpp"
+#include "ferrompi/window_checks.hpp"
 
 #include <ostream>
 
@@ -35,6 +36,56 @@ void throw_undefined_accumulate(const char* operation, AccumulateOp op, ElementT
 void throw_different_lengths(const char* operation, std::size_t values, std::size_t results) {
   throw InvalidBuffer(operation, text_of(operation, ": ", values, " values, but room for ", results,
                                          " results: both must have the same length"));
+}
+
+void throw_window_is_gone(const char* operation) {
+  throw MpiError(operation, ErrorClass::Win, "the window is gone: a guard or target of it must not be used any more");
+}
+
+void throw_outside_of_window(const char* operation, int rank, int size) {
+  throw MpiError(operation, ErrorClass::Rank,
+                 text_of("rank ", rank, " is outside of this window, which has ", size, " ranks"));
+}
+
+void throw_all_locked(const char* operation) {
+  throw MpiError(operation, ErrorClass::RmaSync, "this process holds a lock_all() guard of the window: end it first");
+}
+
+void throw_locked(const char* operation, int rank) {
+  throw MpiError(operation, ErrorClass::RmaSync,
+                 text_of("this process holds a lock() guard for rank ", rank, " of the window: end it first"));
+}
+
+void throw_nested_lock(bool all_locked, int rank) {
+  throw MpiError("lock", ErrorClass::RmaSync,
+                 all_locked ? "this process holds a lock_all() guard of the window already"
+                            : text_of("this process holds a lock on rank ", rank, " already: locks do not nest"));
+}
+
+void throw_something_precedes() {
+  throw MpiError("fence", ErrorClass::RmaSync,
+                 "NoPrecede promises that nothing was issued since the last fence(), but something was");
+}
+
+void throw_not_locked(const char* operation, int rank) {
+  throw MpiError(operation, ErrorClass::RmaSync,
+                 text_of("rank ", rank, " is not locked: take a guard with lock() or lock_all()"));
+}
+
+void throw_pending_operation(const char* operation) {
+  throw MpiError(operation, ErrorClass::RmaSync,
+                 "operations issued since the last fence() are still open: call fence() on all ranks first");
+}
+
+void throw_no_epoch(const char* operation, int rank) {
+  throw MpiError(operation, ErrorClass::RmaSync,
+                 text_of("no epoch is open for rank ", rank,
+                         ": call fence() on all ranks, or take a guard with lock() or lock_all(), first"));
+}
+
+void throw_does_not_fit(const char* operation, const WindowRange& target, std::size_t room) {
+  throw InvalidBuffer(operation, text_of(operation, ": ", target.count, " elements from offset ", target.offset,
+                                         " on do not fit into the ", room, " of rank ", target.rank));
 }
 
 }  // namespace detail

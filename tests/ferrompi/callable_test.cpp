@@ -1,11 +1,15 @@
 // Reductions by callables: their captures, their order, their exceptions.
 #include "ferrompi/ranks.hpp"
 
+#include <optional>
 #include <stdexcept>
 
 using namespace ferrompi;
 
 namespace {
+
+// What the operation of the last scan said of itself, seen from below the library.
+std::optional<bool> commutes;
 
 class Callables : public Ranks {};
 
@@ -40,6 +44,13 @@ struct Padded {
 
 FERROMPI_DATATYPE(Affine, a, b);
 FERROMPI_DATATYPE(Padded, kind, value, parts);
+
+extern "C" int MPI_Scan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  int answer = 0;
+  MPI_Op_commutative(op, &answer);
+  commutes = answer != 0;
+  return PMPI_Scan(send, recv, count, type, op, comm);
+}
 
 TEST_F(Callables, KeepTheirOwnCapturesAtTheSameCallSite) {
   for (int scale = 1; scale <= 5; ++scale) {
@@ -82,6 +93,14 @@ TEST_F(Callables, ThatCommuteMayBeMarked) {
   const double offset = 0.5;
   const auto larger = commutative([offset](double a, double b) { return std::max(a, b + offset - offset); });
   EXPECT_EQ(world.allreduce(1.0 * rank, larger), size - 1.0);
+}
+
+TEST_F(Callables, TellMpiThatTheyCommuteOnlyWhereTheyAreMarked) {
+  const auto add = [](int a, int b) { return a + b; };
+  EXPECT_EQ(world.scan(1, add), rank + 1);
+  EXPECT_EQ(commutes, false);
+  EXPECT_EQ(world.scan(1, commutative(add)), rank + 1);
+  EXPECT_EQ(commutes, true);
 }
 
 TEST_F(Callables, ReduceStructsWithPadding) {

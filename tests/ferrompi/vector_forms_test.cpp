@@ -1,6 +1,8 @@
-// The v-operations in every form: parts of any length, in any order, with gaps between them that stay as they were.
+// The v-operations in every form: parts from nothing to a megabyte, in any order, with gaps between them that stay
+// as they were.
 #include "ferrompi/ranks.hpp"
 
+#include <concepts>
 #include <numeric>
 
 using namespace ferrompi;
@@ -11,6 +13,7 @@ using Buffer = std::vector<double>;
 
 constexpr int rounds = 4;
 constexpr double untouched = -1;
+constexpr std::size_t megabyte = std::size_t{1} << 20;
 
 double value(int from, int to, std::size_t place, int round) {
   return 1e6 * (round + 1) + 1e4 * from + 1e2 * to + static_cast<double>(place % 97);
@@ -43,7 +46,12 @@ Plan<Integer> plan(std::size_t ranks, std::size_t unit) {
 template <class Integer>
 class VectorForms : public Ranks {
  protected:
-  std::vector<std::size_t> units() const { return {1, 400}; }
+  // With the longest unit the longest part is a megabyte. How integers are read does not depend on what they say, so
+  // megabytes move with one type of them.
+  std::vector<std::size_t> units() const {
+    if (!std::same_as<Integer, int>) return {1, 400};
+    return {1, 400, megabyte / sizeof(double) / (ranks % 3 == 0 ? ranks - 1 : ranks)};
+  }
   std::vector<int> roots() const { return size == 1 ? std::vector<int>{0} : std::vector<int>{0, size - 1}; }
 
   static std::size_t length(const Plan<Integer>& plan, std::size_t r) {

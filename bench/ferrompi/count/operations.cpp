@@ -4,22 +4,18 @@
 // Both sides are given the same and do the same: a small object with communicator, rank and size, and buffers that know
 // their length. So plain C divides a buffer by the number of ranks where the operation does, and has a way for lengths
 // beyond an int where they are known only at run time: the alternative is to cut them silently.
-#include "probe.hpp"
-
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/environment.hpp>
 
-#include <unistd.h>
+#include "plain.hpp"
+#include "regions.hpp"
 
+#include <algorithm>
 #include <array>
-#include <climits>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 using ferrompi::Communicator;
 using ferrompi::ReduceOp;
@@ -30,6 +26,9 @@ constexpr std::size_t n = 8;
 std::array<double, n> first, second;
 std::span<double> first_span = first;
 std::span<double> second_span = second;
+std::array<double, n * probe::ranks> many, others;
+std::span<double> many_span = many;
+std::span<double> others_span = others;
 double value = 1.0;
 double result = 0.0;
 int source = 0;
@@ -38,69 +37,62 @@ namespace {
 
 constexpr std::size_t blocks = n * probe::ranks;
 
-std::array<double, blocks> many, others;
 std::array<int, probe::ranks> counts = {8, 8, 8, 8};
 std::array<int, probe::ranks> displs = {0, 8, 16, 24};
 
-/// What a careful C program keeps.
-struct Plain {
-  MPI_Comm comm;
-  int rank;
-  int size;
-};
-
-[[noreturn, gnu::cold, gnu::noinline]] void fail(int code) {
-  std::fprintf(stderr, "MPI error %d\n", code);
-  std::abort();
-}
-
-inline void checked(int code) {
-  if (code != MPI_SUCCESS) [[unlikely]] {
-    fail(code);
-  }
-}
-
-inline bool fits(std::size_t length) {
-  return length <= INT_MAX;
-}
-
-// How plain C moves more than an int counts. Never called here, but the compiler cannot know.
-#if MPI_VERSION >= 4
-[[gnu::cold, gnu::noinline]] int large_broadcast(double* buffer, std::size_t length, int root, MPI_Comm comm) {
-  return MPI_Bcast_c(buffer, static_cast<MPI_Count>(length), MPI_DOUBLE, root, comm);
-}
-[[gnu::cold, gnu::noinline]] int large_allreduce(const double* send, double* recv, std::size_t length, MPI_Op op,
-                                                 MPI_Comm comm) {
-  return MPI_Allreduce_c(send, recv, static_cast<MPI_Count>(length), MPI_DOUBLE, op, comm);
-}
-[[gnu::cold, gnu::noinline]] int large_send(const double* buffer, std::size_t length, int to, int tag, MPI_Comm comm) {
-  return MPI_Send_c(buffer, static_cast<MPI_Count>(length), MPI_DOUBLE, to, tag, comm);
-}
-#else
-constexpr std::size_t piece = INT_MAX;
-[[gnu::cold, gnu::noinline]] int large_broadcast(double* buffer, std::size_t length, int root, MPI_Comm comm) {
-  for (; length > piece; length -= piece, buffer += piece) checked(MPI_Bcast(buffer, INT_MAX, MPI_DOUBLE, root, comm));
-  return MPI_Bcast(buffer, static_cast<int>(length), MPI_DOUBLE, root, comm);
-}
-[[gnu::cold, gnu::noinline]] int large_allreduce(const double* send, double* recv, std::size_t length, MPI_Op op,
-                                                 MPI_Comm comm) {
-  for (; length > piece; length -= piece, send += piece, recv += piece) {
-    checked(MPI_Allreduce(send, recv, INT_MAX, MPI_DOUBLE, op, comm));
-  }
-  return MPI_Allreduce(send, recv, static_cast<int>(length), MPI_DOUBLE, op, comm);
-}
-[[gnu::cold, gnu::noinline]] int large_send(const double* buffer, std::size_t length, int to, int tag, MPI_Comm comm) {
-  for (; length > piece; length -= piece, buffer += piece)
-    checked(MPI_Send(buffer, INT_MAX, MPI_DOUBLE, to, tag, comm));
-  return MPI_Send(buffer, static_cast<int>(length), MPI_DOUBLE, to, tag, comm);
-}
-#endif
-
 constexpr int len = static_cast<int>(n);
+
+// What plain C must know of its library to be right, as ferrompi does.
+[[gnu::cold, gnu::noinline]] int allgatherv_alone(const void* send, int count, MPI_Comm comm) {
+  static constexpr int front = 0;
+  return MPI_Allgatherv(send, count, MPI_DOUBLE, many.data() + displs[0], counts.data(), &front, MPI_DOUBLE, comm);
+}
+inline int allgatherv(const void* send, int count, const Plain& c) {
+  if (ferrompi::detail::ignores_a_single_displacement && c.size == 1) [[unlikely]] {
+    return allgatherv_alone(send, count, c.comm);
+  }
+  return MPI_Allgatherv(send, count, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, c.comm);
+}
+[[gnu::cold, gnu::noinline]] int reduce_scatter_aside(const Plain& c) {
+  std::vector<double> part(static_cast<std::size_t>(counts[static_cast<std::size_t>(c.rank)]));
+  const int code = MPI_Reduce_scatter(many.data(), part.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm);
+  std::copy(part.begin(), part.end(), many.begin());
+  return code;
+}
+inline int reduce_scatter_inplace(const Plain& c) {
+  if (ferrompi::detail::scatters_in_place_wrongly) {
+    std::int64_t before = 0;
+    for (const int count : counts) {
+      if (before > 0 && before < count) [[unlikely]] {
+        return reduce_scatter_aside(c);
+      }
+      before += count;
+    }
+  }
+  return MPI_Reduce_scatter(MPI_IN_PLACE, many.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm);
+}
+
+// What each rank gets of a buffer whose length is known only now.
+inline std::size_t share_of(std::span<const double> all, const Plain& c) {
+  return all.size() / static_cast<std::size_t>(c.size);
+}
 
 // What each rank gets of a buffer for all of them.
 inline int part_of(const Plain& c) {
   return static_cast<int>(blocks / static_cast<std::size_t>(c.size));
+}
+
+inline int alltoall(const double* send, double* recv, std::size_t length, const Plain& c) {
+  const MPI_Comm comm = c.comm;
+  if (blocks_fit(length, c)) [[likely]] {
+    return MPI_Alltoall(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, comm);
+  }
+#if MPI_VERSION >= 4
+  const auto count = static_cast<MPI_Count>(length);
+  return MPI_Alltoall_c(send, count, MPI_DOUBLE, recv, count, MPI_DOUBLE, comm);
+#else
+  return as_one_element(length, [=](MPI_Datatype all) { return MPI_Alltoall(send, 1, all, recv, 1, all, comm); });
+#endif
 }
 
 struct Operation {
@@ -308,37 +300,208 @@ const Operation operations[] = {
      },
      [](const Communicator& c) { result = c.broadcast(value, 1); }},
 
+    // This is rank 0: at the root there is more to look at.
+    {"broadcast, at the root", [](const Plain& c) { checked(MPI_Bcast(first.data(), len, MPI_DOUBLE, 0, c.comm)); },
+     [](const Communicator& c) { c.broadcast(first, 0); }},
+    {"reduce, at the root",
+     [](const Plain& c) { checked(MPI_Reduce(first.data(), second.data(), len, MPI_DOUBLE, MPI_SUM, 0, c.comm)); },
+     [](const Communicator& c) { c.reduce(first, second, ReduceOp::Sum, 0); }},
+    {"gather, at the root",
+     [](const Plain& c) {
+       checked(MPI_Gather(first.data(), len, MPI_DOUBLE, many.data(), len, MPI_DOUBLE, 0, c.comm));
+     },
+     [](const Communicator& c) { c.gather(first, many, 0); }},
+    {"scatter, at the root",
+     [](const Plain& c) {
+       checked(MPI_Scatter(many.data(), len, MPI_DOUBLE, first.data(), len, MPI_DOUBLE, 0, c.comm));
+     },
+     [](const Communicator& c) { c.scatter(many, first, 0); }},
+    {"broadcast of a value, at the root",
+     [](const Plain& c) {
+       double copy = value;
+       checked(MPI_Bcast(&copy, 1, MPI_DOUBLE, 0, c.comm));
+       result = copy;
+     },
+     [](const Communicator& c) { result = c.broadcast(value, 0); }},
+    {"reduce of a value, at the root",
+     [](const Plain& c) {
+       double sum = value;
+       checked(MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, c.comm));
+       result = sum;
+     },
+     [](const Communicator& c) { result = c.reduce(value, ReduceOp::Sum, 0); }},
+
     {"broadcast, run-time length",
      [](const Plain& c) {
-       const auto [data, length] = std::pair(first_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Bcast(data, static_cast<int>(length), MPI_DOUBLE, 1, c.comm)
-                            : large_broadcast(data, length, 1, c.comm));
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length)
+                   ? MPI_Bcast(data, static_cast<int>(length), MPI_DOUBLE, 1, c.comm)
+                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Bcast(data, 1, all, 1, comm); }));
      },
      [](const Communicator& c) { c.broadcast(first_span, 1); }, probe::Kind::RunTime},
     {"allreduce, run-time length",
      [](const Plain& c) {
-       const auto [send, recv, length] = std::tuple(first_span.data(), second_span.data(), first_span.size());
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
        checked(fits(length) ? MPI_Allreduce(send, recv, static_cast<int>(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                            : large_allreduce(send, recv, length, MPI_SUM, c.comm));
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Allreduce(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
+                              }));
      },
      [](const Communicator& c) { c.allreduce(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
     {"send, run-time length",
      [](const Plain& c) {
-       const auto [data, length] = std::pair(first_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Send(data, static_cast<int>(length), MPI_DOUBLE, 1, 7, c.comm)
-                            : large_send(data, length, 1, 7, c.comm));
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length)
+                   ? MPI_Send(data, static_cast<int>(length), MPI_DOUBLE, 1, 7, c.comm)
+                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Send(data, 1, all, 1, 7, comm); }));
      },
      [](const Communicator& c) { c.send(first_span, 1, 7); }, probe::Kind::RunTime},
+    {"reduce, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Reduce(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, 1, c.comm)
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Reduce(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, 1, comm);
+                              }));
+     },
+     [](const Communicator& c) { c.reduce(first_span, second_span, ReduceOp::Sum, 1); }, probe::Kind::RunTime},
+    {"scan, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Scan(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Scan(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
+                              }));
+     },
+     [](const Communicator& c) { c.scan(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
+    {"exscan, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Exscan(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Exscan(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
+                              }));
+     },
+     [](const Communicator& c) { c.exscan(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
+    {"allreduce_inplace, run-time length",
+     [](const Plain& c) {
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Allreduce(MPI_IN_PLACE, data, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Allreduce(MPI_IN_PLACE, data + from, count, MPI_DOUBLE, MPI_SUM, comm);
+                              }));
+     },
+     [](const Communicator& c) { c.allreduce_inplace(first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
+    {"gather, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), many_span.data(), first_span.size());
+       checked(blocks_fit(length, c)
+                   ? MPI_Gather(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, 0, c.comm)
+                   : as_one_element(length,
+                                    [=](MPI_Datatype all) { return MPI_Gather(send, 1, all, recv, 1, all, 0, comm); }));
+     },
+     [](const Communicator& c) { c.gather(first_span, many_span, 0); }, probe::Kind::RunTime},
+    {"allgather, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, first_span.data(), many_span.data(), first_span.size());
+       checked(blocks_fit(length, c)
+                   ? MPI_Allgather(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, c.comm)
+                   : as_one_element(length,
+                                    [=](MPI_Datatype all) { return MPI_Allgather(send, 1, all, recv, 1, all, comm); }));
+     },
+     [](const Communicator& c) { c.allgather(first_span, many_span); }, probe::Kind::RunTime},
+    {"scatter, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, many_span.data(), first_span.data(), first_span.size());
+       checked(blocks_fit(length, c)
+                   ? MPI_Scatter(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, 0, c.comm)
+                   : as_one_element(
+                         length, [=](MPI_Datatype all) { return MPI_Scatter(send, 1, all, recv, 1, all, 0, comm); }));
+     },
+     [](const Communicator& c) { c.scatter(many_span, first_span, 0); }, probe::Kind::RunTime},
+    {"reduce_scatter_block, run-time length",
+     [](const Plain& c) {
+       const auto [comm, send, recv, length] =
+           std::tuple(c.comm, many_span.data(), first_span.data(), first_span.size());
+       checked(blocks_fit(length, c) ? MPI_Reduce_scatter_block(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
+                                     : large_reduce_scatter_block(send, recv, length, c));
+     },
+     [](const Communicator& c) { c.reduce_scatter_block(many_span, first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
+    {"alltoall, run-time length",
+     [](const Plain& c) { checked(alltoall(many_span.data(), others_span.data(), share_of(many_span, c), c)); },
+     [](const Communicator& c) { c.alltoall(many_span, others_span); }, probe::Kind::RunTime},
+    {"allgather_inplace, run-time length",
+     [](const Plain& c) {
+       const auto [comm, data, length] = std::tuple(c.comm, many_span.data(), share_of(many_span, c));
+       checked(blocks_fit(length, c)
+                   ? MPI_Allgather(MPI_IN_PLACE, 0, MPI_DOUBLE, data, as_int(length), MPI_DOUBLE, c.comm)
+                   : as_one_element(length, [=](MPI_Datatype all) {
+                       return MPI_Allgather(MPI_IN_PLACE, 0, MPI_DOUBLE, data, 1, all, comm);
+                     }));
+     },
+     [](const Communicator& c) { c.allgather_inplace(many_span); }, probe::Kind::RunTime},
+    {"ssend, run-time length",
+     [](const Plain& c) {
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length)
+                   ? MPI_Ssend(data, as_int(length), MPI_DOUBLE, 1, 7, c.comm)
+                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Ssend(data, 1, all, 1, 7, comm); }));
+     },
+     [](const Communicator& c) { c.ssend(first_span, 1, 7); }, probe::Kind::RunTime},
+    {"recv, run-time length",
+     [](const Plain& c) {
+       MPI_Status status;
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Recv(data, as_int(length), MPI_DOUBLE, 1, 7, c.comm, &status)
+                            : as_one_element(length, [=, &status](MPI_Datatype all) {
+                                return MPI_Recv(data, 1, all, 1, 7, comm, &status);
+                              }));
+       source = status.MPI_SOURCE;
+     },
+     [](const Communicator& c) { source = c.recv(first_span, 1, 7).source(); }, probe::Kind::RunTime},
+    {"sendrecv_replace, run-time length",
+     [](const Plain& c) {
+       MPI_Status status;
+       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
+       checked(fits(length) ? MPI_Sendrecv_replace(data, as_int(length), MPI_DOUBLE, 1, 7, 1, 7, c.comm, &status)
+                            : as_one_element(length, [=, &status](MPI_Datatype all) {
+                                return MPI_Sendrecv_replace(data, 1, all, 1, 7, 1, 7, comm, &status);
+                              }));
+       source = status.MPI_SOURCE;
+     },
+     [](const Communicator& c) { source = c.sendrecv_replace(first_span, 1, 7, 1, 7).source(); }, probe::Kind::RunTime},
+    {"sendrecv, run-time length",
+     [](const Plain& c) {
+       MPI_Status status;
+       const auto [send, sent] = std::pair(first_span.data(), first_span.size());
+       const auto [recv, room] = std::pair(second_span.data(), second_span.size());
+       const MPI_Comm comm = c.comm;
+       checked(
+           fits(sent) && fits(room)
+               ? MPI_Sendrecv(send, as_int(sent), MPI_DOUBLE, 1, 7, recv, as_int(room), MPI_DOUBLE, 1, 7, comm, &status)
+               : as_one_element(sent, [=, &status](MPI_Datatype from) {
+                   return as_one_element(room, [=, &status](MPI_Datatype to) {
+                     return MPI_Sendrecv(send, 1, from, 1, 7, recv, 1, to, 1, 7, comm, &status);
+                   });
+                 }));
+       source = status.MPI_SOURCE;
+     },
+     [](const Communicator& c) { source = c.sendrecv(first_span, 1, 7, second_span, 1, 7).source(); },
+     probe::Kind::RunTime},
 
     {"reduce_scatter",
      [](const Plain& c) {
        checked(MPI_Reduce_scatter(many.data(), first.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm));
      },
      [](const Communicator& c) { c.reduce_scatter(many, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
-    {"reduce_scatter_inplace",
-     [](const Plain& c) {
-       checked(MPI_Reduce_scatter(MPI_IN_PLACE, many.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm));
-     },
+    {"reduce_scatter_inplace", [](const Plain& c) { checked(reduce_scatter_inplace(c)); },
      [](const Communicator& c) { c.reduce_scatter_inplace(many, counts, ReduceOp::Sum); }, probe::Kind::Counts},
     {"gatherv_inplace",
      [](const Plain& c) {
@@ -362,11 +525,7 @@ const Operation operations[] = {
        }
      },
      [](const Communicator& c) { c.scatterv_inplace(many, counts, displs, 0); }, probe::Kind::Counts},
-    {"allgatherv_inplace",
-     [](const Plain& c) {
-       checked(
-           MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, c.comm));
-     },
+    {"allgatherv_inplace", [](const Plain& c) { checked(allgatherv(MPI_IN_PLACE, 0, c)); },
      [](const Communicator& c) { c.allgatherv_inplace(many, counts, displs); }, probe::Kind::Counts},
     {"alltoallv_inplace",
      [](const Plain& c) {
@@ -386,11 +545,19 @@ const Operation operations[] = {
                             c.comm));
      },
      [](const Communicator& c) { c.scatterv(many, counts, displs, first, 0); }, probe::Kind::Counts},
-    {"allgatherv",
+    {"gatherv, off the root",
      [](const Plain& c) {
-       checked(MPI_Allgatherv(first.data(), len, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE,
-                              c.comm));
+       checked(MPI_Gatherv(first.data(), len, MPI_DOUBLE, many.data(), counts.data(), displs.data(), MPI_DOUBLE, 1,
+                           c.comm));
      },
+     [](const Communicator& c) { c.gatherv(first, many, counts, displs, 1); }, probe::Kind::Counts},
+    {"scatterv, off the root",
+     [](const Plain& c) {
+       checked(MPI_Scatterv(many.data(), counts.data(), displs.data(), MPI_DOUBLE, first.data(), len, MPI_DOUBLE, 1,
+                            c.comm));
+     },
+     [](const Communicator& c) { c.scatterv(many, counts, displs, first, 1); }, probe::Kind::Counts},
+    {"allgatherv", [](const Plain& c) { checked(allgatherv(first.data(), len, c)); },
      [](const Communicator& c) { c.allgatherv(first, many, counts, displs); }, probe::Kind::Counts},
     {"alltoallv",
      [](const Plain& c) {
@@ -400,39 +567,6 @@ const Operation operations[] = {
      [](const Communicator& c) { c.alltoallv(many, counts, displs, others, counts, displs); }, probe::Kind::Counts},
 };
 
-// The tracer counts from the signal to here.
-[[gnu::noinline]] void end_of_region() {
-  __asm__ volatile("");
-}
-
-template <class Context>
-[[gnu::noinline]] void region(void (*function)(const Context&), const Context& context) {
-  raise(SIGSTOP);
-  function(context);
-  end_of_region();
-}
-
-void write(const probe::Record& record) {
-  if (::write(STDOUT_FILENO, &record, sizeof record) != sizeof record) std::abort();
-}
-
-template <class Context>
-void measure(const char* name, const char* side, probe::Kind kind, void (*function)(const Context&),
-             const Context& context) {
-  probe::Record record{};
-  std::strncpy(record.operation, name, sizeof record.operation - 1);
-  std::strncpy(record.side, side, sizeof record.side - 1);
-  record.kind = kind;
-  for (int i = 0; i < 3; ++i) function(context);  // first calls may set something up once
-  const auto allocations = probe::allocations;
-  const auto calls = probe::mpi_calls;
-  function(context);
-  record.allocations = probe::allocations - allocations;
-  record.mpi_calls = probe::mpi_calls - calls;
-  region(function, context);
-  write(record);
-}
-
 }  // namespace
 
 int main() {
@@ -440,11 +574,7 @@ int main() {
   const auto world = mpi.world();
   const Plain plain{world.native(), world.rank(), world.size()};
 
-  probe::Record header{};
-  header.end_address = reinterpret_cast<std::uint64_t>(&end_of_region);
-  write(header);
-  measure<Plain>(
-      "", "none", probe::Kind::Fixed, [](const Plain&) {}, plain);
+  begin(plain);
   for (const auto& operation : operations) {
     measure(operation.name, "plain", operation.kind, operation.plain, plain);
     measure(operation.name, "ours", operation.kind, operation.ours, world);

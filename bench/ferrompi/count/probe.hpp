@@ -15,12 +15,13 @@ enum class Kind : std::uint8_t {
   Fixed,    // lengths are known at compile time
   RunTime,  // lengths are known at run time, so there must be a way for those beyond an int
   Counts,   // a count for each rank: checking them takes longer with every rank
+  Window,   // a window knows which epoch is open, with and without the checks of arguments
 };
 
 /// What the program writes to its standard output: first one record with the address at which a count ends, then one
 /// for each region that was counted, in order.
 struct Record {
-  char operation[40];
+  char operation[48];
   char side[8];  // "plain", "ours", or "none" for an empty region
   std::uint64_t end_address;
   std::uint64_t mpi_calls;

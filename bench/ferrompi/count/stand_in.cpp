@@ -1,5 +1,6 @@
 // The MPI functions that are counted, as one function that does nothing. The names are aliases of it, so a call costs
-// the same whichever it is, and a program that is linked with this file calls it instead of the library.
+// the same whichever it is, and a program that is linked with this file calls it instead of the library. They are weak:
+// a program may have a function of its own where it needs an answer.
 #include "probe.hpp"
 
 #include <mpi.h>
@@ -13,8 +14,7 @@ extern "C" int ferrompi_count_stand_in() {
   return MPI_SUCCESS;
 }
 
-#define STANDS_IN(name) \
-  __asm__(".globl " #name "\n.type " #name ", @function\n.set " #name ", ferrompi_count_stand_in");
+#define STANDS_IN(name) __asm__(".weak " #name "\n.type " #name ", @function\n.set " #name ", ferrompi_count_stand_in");
 
 #define STANDS_IN_FOR_BOTH_COUNTS(name) STANDS_IN(name) STANDS_IN(name##_c)
 
@@ -42,8 +42,27 @@ STANDS_IN_FOR_BOTH_COUNTS(MPI_Sendrecv_replace)
 STANDS_IN(MPI_Probe)
 STANDS_IN(MPI_Iprobe)
 
+STANDS_IN(MPI_Win_fence)
+STANDS_IN(MPI_Win_lock)
+STANDS_IN(MPI_Win_unlock)
+STANDS_IN(MPI_Win_lock_all)
+STANDS_IN(MPI_Win_unlock_all)
+STANDS_IN(MPI_Win_flush)
+STANDS_IN(MPI_Win_flush_local)
+STANDS_IN(MPI_Win_flush_all)
+STANDS_IN(MPI_Win_flush_local_all)
+STANDS_IN(MPI_Win_sync)
+STANDS_IN(MPI_Put)
+STANDS_IN(MPI_Get)
+STANDS_IN(MPI_Accumulate)
+STANDS_IN(MPI_Get_accumulate)
+STANDS_IN(MPI_Fetch_and_op)
+STANDS_IN(MPI_Compare_and_swap)
+
 // What the library asks while it starts: a world of four ranks, of which this is the first.
 STANDS_IN(MPI_Comm_set_errhandler)
+STANDS_IN(MPI_Win_set_errhandler)
+STANDS_IN(MPI_Error_class)
 STANDS_IN(MPI_Comm_create_keyval)
 STANDS_IN(MPI_Comm_set_attr)
 STANDS_IN(MPI_Comm_free_keyval)

@@ -17,7 +17,8 @@ struct BlockArgs {
   std::size_t count;  // elements in one block
   MPI_Datatype type;
   int root;
-  Group group;
+  MPI_Comm comm;
+  int size;  // of the communicator
 };
 
 struct BlockOperation : CollectiveTraits {
@@ -25,7 +26,7 @@ struct BlockOperation : CollectiveTraits {
   static constexpr unsigned buffers = 0b11;
   static constexpr bool persistent_is_right = !restarts_wrongly;
 
-  static constexpr bool counts_are_large(const Args& args) { return blocks_exceed_int(args.count, args.group.size); }
+  static constexpr bool counts_are_large(const Args& args) { return blocks_exceed_int(args.count, args.size); }
   static constexpr bool must_shrink(const Args& args) { return !has_large_counts && counts_are_large(args); }
   static void shrink(Args& args, Hold& hold) {
     args.type = hold.types.emplace_back(make_contiguous_type(args.type, args.count));
@@ -35,13 +36,13 @@ struct BlockOperation : CollectiveTraits {
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {
     const auto count = static_cast<Count>(args.count);
-    return function(args.send, count, args.type, args.recv, count, args.type, args.group.native, tail...);
+    return function(args.send, count, args.type, args.recv, count, args.type, args.comm, tail...);
   }
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke_rooted(F function, const Args& args, Tail... tail) {
     const auto count = static_cast<Count>(args.count);
-    return function(args.send, count, args.type, args.recv, count, args.type, args.root, args.group.native, tail...);
+    return function(args.send, count, args.type, args.recv, count, args.type, args.root, args.comm, tail...);
   }
 };
 
@@ -57,6 +58,7 @@ struct Gather : BlockOperation {
   template <class Form, BufferLike S, BufferLike R>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, int root) {
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
@@ -65,22 +67,25 @@ struct Gather : BlockOperation {
       checks.blocks(to.size(), from.size());
       checks.apart(from, to);
     }
-    return launch<Gather>(form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, group});
+    return launch<Gather>(
+        form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
   /// On the root the buffer of all blocks, its own in place; on the others their block.
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, int root) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
-      return launch<Gather>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
+      return launch<Gather>(form,
+                            Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return launch<Gather>(form, Args{MPI_IN_PLACE, elements.data(), count, type, root, group});
+    return launch<Gather>(form, Args{MPI_IN_PLACE, elements.data(), count, type, root, comm, group.size});
   }
 
   /// The root gets the values of all ranks, the others an empty vector.
@@ -111,22 +116,26 @@ struct Allgather : BlockOperation {
   template <class Form, BufferLike S, BufferLike R>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv) {
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
     checks.blocks(to.size(), from.size());
     checks.apart(from, to);
-    return launch<Allgather>(form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), 0, group});
+    return launch<Allgather>(
+        form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), 0, comm, group.size});
   }
 
   /// Each rank has put its block in its place.
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return launch<Allgather>(form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, group});
+    return launch<Allgather>(
+        form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, comm, group.size});
   }
 
   template <Value T>
@@ -156,6 +165,7 @@ struct Scatter : BlockOperation {
   template <class Form, BufferLike S, BufferLike R>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, int root) {
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
@@ -164,8 +174,8 @@ struct Scatter : BlockOperation {
       checks.blocks(from.size(), to.size());
       checks.apart(from, to);
     }
-    return share_out<element_t<S>>(form,
-                                   Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, group});
+    return share_out<element_t<S>>(
+        form, group, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
   /// One value for every rank.
@@ -179,44 +189,47 @@ struct Scatter : BlockOperation {
   /// On the root the buffer of all blocks, which it keeps; on the others the place for theirs.
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, int root) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
-      return share_out<element_t<B>>(form, Args{elements.data(), elements.data(), elements.size(), type, root, group});
+      return share_out<element_t<B>>(
+          form, group, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return share_out<element_t<B>>(form, Args{elements.data(), MPI_IN_PLACE, count, type, root, group});
+    return share_out<element_t<B>>(form, group,
+                                   Args{elements.data(), MPI_IN_PLACE, count, type, root, comm, group.size});
   }
 
  private:
   template <class T, class Form>
-  FERROMPI_INLINE static auto share_out(Form& form, const Args& args) {
+  FERROMPI_INLINE static auto share_out(Form& form, [[maybe_unused]] const Group& group, const Args& args) {
     if constexpr (fails_beyond_int && !is_blocking<Form>) {
       // Count and size are the same on every rank, so every rank decides alike.
-      const auto ranks = static_cast<std::size_t>(args.group.size);
+      const auto ranks = static_cast<std::size_t>(args.size);
       if (exceeds_int(args.count * sizeof(T) * ranks)) [[unlikely]]
-        return hand_out(form, args);
+        return hand_out(form, group, args);
     }
     return launch<Scatter>(form, args);
   }
 
   /// As messages from the root to each of the others.
   template <class Form>
-  [[gnu::cold, gnu::noinline]] static auto hand_out(Form& form, const Args& args) {
+  [[gnu::cold, gnu::noinline]] static auto hand_out(Form& form, const Group& group, const Args& args) {
     const bool in_place = args.recv == MPI_IN_PLACE;
-    const auto ranks = static_cast<std::size_t>(args.group.size);
+    const auto ranks = static_cast<std::size_t>(args.size);
     const std::vector<std::size_t> counts(ranks, args.count);
     std::vector<std::size_t> displs(ranks);
     for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * args.count;
     auto send = ExchangeSide::nothing();
     auto recv = ExchangeSide::nothing();
-    if (args.group.rank == args.root) send = ExchangeSide::each(args.send, {integers_of(counts), integers_of(displs)});
+    if (group.rank == args.root) send = ExchangeSide::each(args.send, {integers_of(counts), integers_of(displs)});
     if (!in_place) recv = ExchangeSide::one(args.recv, args.count, args.root);
     send.skip_self = in_place;
-    return exchange(form, args.group, send, recv, args.type);
+    return exchange(form, group, send, recv, args.type);
   }
 };
 
@@ -229,6 +242,7 @@ struct Alltoall : BlockOperation {
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv) {
     static_assert(lengths_may_agree<S, R>, "send and recv must have the same length");
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
@@ -236,16 +250,19 @@ struct Alltoall : BlockOperation {
     checks.divisible(from.size());
     checks.apart(from, to);
     const auto count = from.size() / static_cast<std::size_t>(group.size);
-    return launch<Alltoall>(form, Args{from.data(), to.data(), count, datatype_of<element_t<S>>(), 0, group});
+    return launch<Alltoall>(form,
+                            Args{from.data(), to.data(), count, datatype_of<element_t<S>>(), 0, comm, group.size});
   }
 
   template <class Form, BufferLike B>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer) {
+    const MPI_Comm comm = group.native;
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return launch<Alltoall>(form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, group});
+    return launch<Alltoall>(
+        form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, comm, group.size});
   }
 };
 

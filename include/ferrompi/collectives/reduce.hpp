@@ -44,6 +44,7 @@ struct Reduce : ElementwiseReduction<Reduce> {
   template <class Form, BufferLike S, BufferLike R, class O>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op, int root) {
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
@@ -52,7 +53,7 @@ struct Reduce : ElementwiseReduction<Reduce> {
       checks.equal(from.size(), to.size());
       checks.apart(from, to);
     }
-    return reduce<Reduce, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), root, group.native},
+    return reduce<Reduce, element_t<S>>(form, checks, {from.data(), to.data(), from.size(), root, comm},
                                         std::forward<O>(op));
   }
 

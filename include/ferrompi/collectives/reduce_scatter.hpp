@@ -24,13 +24,14 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
   template <class Form, BufferLike S, BufferLike R, class O>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv, O&& op) {
     require_same_elements<S, R>();
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
     const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
     checks.blocks(from.size(), to.size());
     checks.apart(from, to);
     return reduce<ReduceScatterBlock, element_t<S>>(
-        form, checks, {from.data(), to.data(), to.size(), 0, group.native, group.size}, std::forward<O>(op));
+        form, checks, {from.data(), to.data(), to.size(), 0, comm, group.size}, std::forward<O>(op));
   }
 
   /// One value for every rank.
@@ -93,10 +94,16 @@ struct ReduceScatter : CollectiveTraits {
     if (FERROMPI_CHECKS) check_counts(form.operation, group, integers_of(counts), elements.size());
     if constexpr (scatters_in_place_wrongly) {
       // Every rank knows all counts, so every rank decides alike.
-      if (parts_overlap_front(integers_of(counts)) && !needs_whole<element_t<B>, O>(elements.size())) {
-        return scatter_aside<element_t<B>>(form, checks, group,
-                                           {elements.data(), elements.data(), elements.size(), 0, group.native}, counts,
-                                           std::forward<O>(op));
+      if (parts_overlap_front(counts) && !needs_whole<element_t<B>, O>(elements.size())) [[unlikely]] {
+        const ReduceArgs args{elements.data(), elements.data(), elements.size(), 0, group.native};
+        if constexpr (is_blocking<Form>) {
+          auto cold_form = form;  // copies, as in `launch`
+          auto cold_checks = checks;
+          __asm__("" : "+m"(cold_form), "+m"(cold_checks));
+          return scatter_aside<element_t<B>>(cold_form, cold_checks, group, args, counts, std::forward<O>(op));
+        } else {
+          return scatter_aside<element_t<B>>(form, checks, group, args, counts, std::forward<O>(op));
+        }
       }
     }
     return scatter<element_t<B>>(form, checks, group, {MPI_IN_PLACE, elements.data(), elements.size(), 0, group.native},
@@ -112,19 +119,21 @@ struct ReduceScatter : CollectiveTraits {
   }
 
   // Whether some rank's part lies less than its own length from the front.
-  static bool parts_overlap_front(const Integers& counts) {
+  template <class C>
+  FERROMPI_INLINE static bool parts_overlap_front(const C& counts) {
     std::int64_t before = 0;
-    for (std::size_t r = 0; r < counts.size; ++r) {
-      if (before > 0 && before < at(counts, r)) return true;
-      before += at(counts, r);
+    for (const auto count : counts) {
+      const auto length = static_cast<std::int64_t>(count);
+      if (before > 0 && before < length) return true;
+      before += length;
     }
     return false;
   }
 
   // In place for the caller, but not for MPI: the part is received elsewhere and copied to the front at the end.
   template <class T, class Form, class C, class O>
-  static auto scatter_aside(Form& form, const Checks& checks, const Group& group, ReduceArgs args, const C& counts,
-                            O&& op) {
+  [[gnu::noinline]] static auto scatter_aside(Form& form, const Checks& checks, const Group& group, ReduceArgs args,
+                                              const C& counts, O&& op) {
     const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(group.rank)));
     auto* const front = static_cast<T*>(args.recv);
     if constexpr (is_blocking<Form>) {

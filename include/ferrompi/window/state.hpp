@@ -97,7 +97,7 @@ class WindowState {
   /// What an operation needs to be open before it: any epoch that reaches its target, or a lock on it.
   enum class Needs { Epoch, Lock };
   template <class Transfer>
-  void transfer(const WindowRange& target, Needs needs, std::size_t most, const char* operation, Transfer call_mpi);
+  void transfer(const WindowRange& target, Needs needs, std::size_t weight, const char* operation, Transfer call_mpi);
   MPI_Aint begin_access(const WindowRange& target, Needs needs, const char* operation);
 
   MPI_Win win_ = MPI_WIN_NULL;
