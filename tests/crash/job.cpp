@@ -27,6 +27,7 @@ const char* to_string(Setup setup) {
     case Setup::Shm: return "shm";
     case Setup::ShmThroughBuffers: return "shm through buffers";
     case Setup::Tcp: return "tcp";
+    case Setup::TcpOnOneHost: return "tcp on one host";
   }
   return "?";
 }

@@ -24,7 +24,7 @@ using test::Clock;
 constexpr std::size_t most_ranks = 5;
 
 /// How the ranks are connected.
-enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp };
+enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpOnOneHost };
 [[nodiscard]] const char* to_string(Setup setup);
 
 enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, Throw, KillFromOutside, None };

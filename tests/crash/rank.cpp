@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "support/shm_ranks.hpp"
 #include "support/tcp_ranks.hpp"
@@ -58,9 +59,13 @@ CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   // Who falls before it is known to the others is missed only when the time for coming is up.
   const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
   const bool at_start = plan.step == 0 || plan.action == Action::KillFromOutside;
-  const auto patience = lethal && at_start ? 2s : 30s;
-  if (plan.setup == Setup::Tcp) {
+  const bool over_tcp = plan.setup == Setup::Tcp || plan.setup == Setup::TcpOnOneHost;
+  // Ranks that go from the network to shared memory know each other already.
+  const bool known = over_tcp && plan.point != nullptr && std::string_view(plan.point->name()).starts_with("shm.");
+  const auto patience = lethal && at_start && !known ? 2s : 30s;
+  if (over_tcp) {
     auto config = test::tcp_config(name, rank, plan.size);
+    config.shared_memory = plan.setup == Setup::TcpOnOneHost;
     config.connect_timeout = patience;
     return cobre::comm::create_communicator(config);
   }

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 struct Board {
   std::atomic<int> ready{0};
+  std::atomic<bool> released{false};
+  std::atomic<int> warned{0};
 };
 
 class SlowRank : public fault::OnBackends {};
@@ -60,6 +62,25 @@ TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
       << words;
 }
 
+// Whoever it is: the first, one with many behind it in a tree, one that others wait for only through somebody else.
+TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutWhereverItStands) {
+  for (const std::size_t victim : {0U, 4U, 6U, 7U}) {
+    test::Shared<test::Meeting> met;
+    auto ranks = start(8,
+                       [&](const CommBackend& comm) -> std::string {
+                         comm.barrier();
+                         met->wait_for(8);
+                         if (comm.rank() == victim) raise(SIGSTOP);
+                         return outcome_of([&] { comm.barrier(); });
+                       },
+                       {.timeout = 300ms});
+    for (std::size_t rank = 0; rank < 8; ++rank) {
+      if (rank == victim) continue;
+      EXPECT_EQ(ranks[rank].words(), "TimedOut " + std::to_string(victim)) << "rank " << rank;
+    }
+  }
+}
+
 TEST_P(SlowRank, IsNamedByTheTimeoutOnEveryRank) {
   auto ranks = start(5,
                      [&](const CommBackend& comm) -> std::string {
@@ -97,6 +118,44 @@ TEST_P(SlowRank, IsWarnedAboutByTheLowestRankThatWaitsAtDoublingIntervals) {
   EXPECT_NE(words.find("rank 2 outside, after barrier"), std::string::npos) << words;
   EXPECT_EQ(ranks[1].words(), "0 ");
   EXPECT_EQ(ranks[2].words(), "0 ");
+}
+
+// The one that would speak for all who wait is stopped itself, in the same operation: the next one does.
+TEST_P(SlowRank, IsWarnedAboutAlsoWhereTheFirstRankIsStopped) {
+  for (const bool inside : {false, true}) {
+    test::Shared<Board> board;
+    auto ranks = start(4,
+                       [&](const CommBackend& comm) -> std::string {
+                         std::string lines;
+                         cobre::comm::set_warning_sink([&](std::string_view line) {
+                           lines += line;
+                           if (comm.rank() != 0) ++board->warned;
+                         });
+                         comm.barrier();
+                         if (comm.rank() == 3 && inside) {
+                           eventually([&] { return board->released.load(); });
+                         }
+                         if (comm.rank() == 0 && !inside) raise(SIGSTOP);
+                         ++board->ready;
+                         comm.barrier();
+                         cobre::comm::set_warning_sink({});
+                         return lines;
+                       },
+                       {.warn_after = 150ms});
+    ASSERT_TRUE(eventually([&] { return board->ready == 3; }));
+    if (inside) {
+      ranks[0].await_rest();
+      ranks[0].signal(SIGSTOP);
+    }
+    EXPECT_TRUE(eventually([&] { return board->warned > 0; })) << (inside ? "inside" : "outside");
+    board->released = true;
+    ranks[0].signal(SIGCONT);
+    std::string lines;
+    for (const std::size_t rank : {1U, 2U, 3U}) lines += ranks[rank].words();
+    (void)ranks[0].words();
+    EXPECT_NE(lines.find("barrier on rank "), std::string::npos) << lines;
+    EXPECT_NE(lines.find("rank 0 "), std::string::npos) << lines;
+  }
 }
 
 // The time is that of the whole operation, however many waits it consists of.

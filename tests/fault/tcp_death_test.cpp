@@ -33,6 +33,54 @@ TEST(TcpAbort, EndsEveryRankWhereverItIs) {
   }
 }
 
+struct Board {
+  std::atomic<int> inside{0};
+  std::atomic<int> left{0};
+  std::atomic<test::Clock::rep> died{0};
+};
+
+// In a binomial broadcast from rank 1 ranks 6 and 7 wait for rank 5, and rank 0 waits for rank 7. Those who have left
+// cut the control tree: 5 has no neighbour in it any more, and 0 none that knows 5.
+TEST(TcpDeath, IsNamedByThoseWhoWaitBehindOthersAfterRanksBetweenThemHaveLeft) {
+  double quickest = 1e9;
+  for (int attempt = 0; attempt < 3 && quickest >= 0.1; ++attempt) {
+    test::Shared<Board> board;
+    std::vector<test::Process> ranks;
+    for (const auto& config : tcp_configs(8)) {
+      ranks.emplace_back([&]() -> std::string {
+        std::string words;
+        {
+          const auto comm = TcpBackend::connect(config);
+          if (comm.rank() == 5) {
+            eventually([&] { return board->left == 4 && board->inside == 3; });
+            std::this_thread::sleep_for(30ms);
+            board->died = test::Clock::now().time_since_epoch().count();
+            raise(SIGKILL);
+          }
+          const bool behind = comm.rank() == 0 || comm.rank() >= 6;
+          if (behind) ++board->inside;
+          words = test::outcome_of([&] { (void)comm.broadcast(7, 1); });
+          if (behind) {
+            const auto took = test::Clock::duration(test::Clock::now().time_since_epoch().count() - board->died);
+            words += " " + std::to_string(std::chrono::duration<double>(took).count());
+          }
+        }
+        ++board->left;
+        eventually([&] { return board->died != 0; });
+        return words;
+      });
+    }
+    double slowest = 0;
+    for (const std::size_t rank : {0U, 6U, 7U}) {
+      const std::string words = ranks[rank].words();
+      ASSERT_TRUE(words.starts_with("PeerFailed 5 ")) << "rank " << rank << ": " << words;
+      slowest = std::max(slowest, std::stod(words.substr(13)));
+    }
+    quickest = std::min(quickest, slowest);
+  }
+  EXPECT_LT(quickest, 0.1);
+}
+
 // Where ranks of one host use its memory, so do their parts.
 TEST(TcpDeath, BreaksThePartsOfTheDeadInSharedMemoryToo) {
   test::Shared<std::atomic<int>> ready;

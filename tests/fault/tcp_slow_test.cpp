@@ -1,5 +1,7 @@
 // Messages that the kernels cannot hold, for ranks that come late to take them.
 
+#include <cobre/comm/warnings.hpp>
+
 #include <gtest/gtest.h>
 
 #include "support/tcp_ranks.hpp"
@@ -35,6 +37,43 @@ TEST(TcpSlowRank, GetsWhatARankThatHasLeftHadSentIt) {
                              return outcome + (data.front() + data.back() == 3.0 ? "" : ", with garbage");
                            });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+// Ranks 0 and 3 of eight have no connection until they need one. Rank 0 lives, but does not answer.
+TEST(TcpSlowRank, ThatIsStoppedIsWaitedForAlsoByWhoeverConnectsToItForTheFirstTime) {
+  struct Board {
+    std::atomic<int> ready{0};
+  };
+  test::Shared<Board> board;
+  auto ranks = start_ranks(tcp_configs(8,
+                                       [](auto& config) {
+                                         config.host_timeout = 1s;
+                                         config.timeout = 2500ms;
+                                         config.warn_after = 300ms;
+                                       }),
+                           [&](const TcpBackend& comm) -> std::string {
+                             std::string lines;
+                             cobre::comm::set_warning_sink([&](std::string_view line) { lines += line; });
+                             comm.barrier();
+                             ++board->ready;
+                             if (comm.rank() == 0) {
+                               test::eventually([&] { return board->ready == 8; });
+                               raise(SIGSTOP);
+                             }
+                             if (comm.rank() != 3) {
+                               test::eventually([&] { return board->ready == 9; });
+                               return "";
+                             }
+                             std::this_thread::sleep_for(50ms);
+                             std::vector<int> data(1);
+                             const std::string words = outcome_of([&] { comm.send(data, 0); });
+                             ++board->ready;
+                             cobre::comm::set_warning_sink({});
+                             return words + "; " + lines;
+                           });
+  const std::string words = ranks[3].words();
+  EXPECT_TRUE(words.starts_with("TimedOut 0; ")) << words;
+  EXPECT_NE(words.find("send on rank 3 of 8: waiting for"), std::string::npos) << words;
 }
 
 }  // namespace

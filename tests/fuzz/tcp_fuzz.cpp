@@ -109,7 +109,8 @@ void listen(std::span<const std::byte> bytes) {
       case NoticeKind::Warning: (void)read_body<Warning>(reader.body()).line.words(); break;
       case NoticeKind::RollCall:
       case NoticeKind::Farewell:
-      case NoticeKind::Abort: break;
+      case NoticeKind::Abort:
+      case NoticeKind::Alive: break;
     }
   }
 }

@@ -12,10 +12,12 @@
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/arbiter.hpp"
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/control_link.hpp"
 #include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/ledger.hpp"
+#include "comm/backends/tcp/neighbours.hpp"
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "comm/core/inherited.hpp"
@@ -401,6 +403,136 @@ TEST(TcpArbiter, LetsAloneWhoeverOnlyWaits) {
   const auto ruling = court.rule();
   EXPECT_FALSE(ruling.verdict || ruling.call);
   EXPECT_TRUE(ruling.warnings.empty());
+}
+
+// Rank 1 holds the call because rank 0, above it, does not answer: of those beyond nothing is known.
+TEST(TcpArbiter, NamesTheSilentOneAboveAndWarnsOfItInItsPlace) {
+  Arbiter arbiter(4, 2);
+  auto now = Clock::now();
+  const auto below = [](std::size_t rank) { return rank >= 2; };
+  const auto ask = [&](Question question) {
+    arbiter.ask({.question = question, .rank = 3, .sequence = 1, .waited_microseconds = 2'000'000}, now);
+    const auto call = arbiter.rule(now, below, 0).call;
+    ASSERT_TRUE(call);
+    EXPECT_EQ(Arbiter::caller(call->number), 2U);
+    for (const std::uint32_t rank : {2U, 3U}) {
+      Testimony one;
+      one.call = call->number;
+      one.rank = rank;
+      one.entered = rank == 3 ? 1 : 0;
+      if (rank == 3) one.history[1].sequence = 1;
+      arbiter.hear(one);
+    }
+  };
+  ask(Question::WhoIsMissing);
+  const auto warned = arbiter.rule(now, below, 0);
+  ASSERT_EQ(warned.warnings.size(), 1U);
+  EXPECT_EQ(warned.warnings[0].rank, 3U);
+  const std::string line = warned.warnings[0].line.words();
+  EXPECT_NE(line.find("rank 0 does not answer, rank 1 cannot be asked, rank 2 has not joined"), std::string::npos)
+      << line;
+  ask(Question::TimeIsUp);
+  const auto ruling = arbiter.rule(now, below, 0);
+  ASSERT_TRUE(ruling.verdict);
+  EXPECT_EQ(ruling.verdict->ranks.list(), (std::vector<std::size_t>{0, 2}));
+}
+
+// ---- neighbours ---------------------------------------------------------------------------------------------------
+
+TEST(TcpNeighbours, KnowEachOtherFromBothSides) {
+  for (std::size_t size = 1; size <= 40; ++size) {
+    for (const std::size_t step : {1U, 2U, 4U}) {
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        for (const std::size_t peer : neighbours(rank, size, step)) {
+          EXPECT_TRUE(peer < size && neighbours(peer, size, step).contains(rank)) << rank << " and " << peer;
+        }
+      }
+    }
+  }
+}
+
+TEST(TcpNeighbours, LeadToTheLowestRankWhoeverHasLeft) {
+  for (std::size_t size = 2; size <= 40; ++size) {
+    for (std::size_t gone = 0; gone <= size; ++gone) {
+      const auto has_left = [&](std::size_t rank) { return rank == gone; };
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        if (has_left(rank)) continue;
+        std::size_t root = rank;
+        while (const auto up = parent_of(root, size, 1, has_left)) {
+          ASSERT_LT(*up, root);
+          ASSERT_TRUE(neighbours(root, size, 1).contains(*up));
+          root = *up;
+        }
+        EXPECT_EQ(root, gone == 0 ? 1U : 0U) << "rank " << rank << " of " << size << " without " << gone;
+      }
+    }
+  }
+}
+
+// ---- control links ------------------------------------------------------------------------------------------------
+
+struct Connection {
+  Connection() {
+    Opened listener = open_listener(resolve("127.0.0.1", 0).addresses.front(), 1);
+    const Address there = Address::local_of(listener.socket.get());
+    Opened opened = open_connection(there, {}, Clock::now() + 5s);
+    near = std::move(opened.socket);
+    far = core::Descriptor(accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  }
+  core::Descriptor near;
+  core::Descriptor far;
+};
+
+// The reader is behind, so that much of it is still with the sender; and something that nobody has read lies there too,
+// because of which a mere close would throw away the rest.
+TEST(TcpControlLink, HasSaidItsLastWordsBeforeItEnds) {
+  Connection connection;
+  const int small = 4096;
+  ASSERT_EQ(setsockopt(connection.far.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+  constexpr std::size_t lines = 400;
+  std::size_t heard = 0;
+  std::optional<NoticeKind> last;
+  ControlLink reader(std::move(connection.far), 1);
+  reader.send(notice(NoticeKind::Alive, Alive{}));
+  {
+    ControlLink speaker(std::move(connection.near), 0);
+    for (std::size_t i = 0; i < lines; ++i) speaker.send(notice(NoticeKind::Warning, Warning{}));
+    speaker.send(notice(NoticeKind::Verdict, Verdict{}));
+    EXPECT_FALSE(speaker.parted());
+    const auto deadline = Clock::now() + 10s;
+    const auto hear = [&] {
+      reader.receive([&](NoticeKind kind, auto, auto) {
+        ++heard;
+        last = kind;
+      });
+    };
+    while (!speaker.parted() && Clock::now() < deadline) hear();
+    EXPECT_LT(Clock::now(), deadline);
+    while (!reader.lost() && Clock::now() < deadline) hear();
+  }
+  EXPECT_EQ(heard, lines + 1);
+  EXPECT_EQ(last, NoticeKind::Verdict);
+}
+
+TEST(TcpControlLink, IsNotHeldUpByAPeerThatIsStopped) {
+  Connection connection;
+  ControlLink speaker(std::move(connection.near), 0);
+  speaker.send(notice(NoticeKind::Verdict, Verdict{}));
+  const auto deadline = Clock::now() + 10s;
+  while (!speaker.parted() && Clock::now() < deadline) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(speaker.parted());  // nobody has read it, but its kernel has it
+}
+
+TEST(TcpControlLink, IsNotLostForAPeerThatReadsNothing) {
+  Connection connection;
+  ControlLink speaker(std::move(connection.near), 0);
+  speaker.look_at_machine(Clock::now(), false, 100ms);
+  for (int i = 0; i < 20; ++i) {
+    speaker.send(notice(NoticeKind::Alive, Alive{}));
+    std::this_thread::sleep_for(10ms);
+    speaker.look_at_machine(Clock::now(), false, 100ms);
+  }
+  EXPECT_FALSE(speaker.lost());
 }
 
 // ---- hosts --------------------------------------------------------------------------------------------------------

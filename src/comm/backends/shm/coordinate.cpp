@@ -47,8 +47,9 @@ struct Member {
 
 class Coordinator {
  public:
-  explicit Coordinator(const ShmConfig& config)
+  Coordinator(const ShmConfig& config, const Check& check)
       : config_(config),
+        check_(check),
         where_{"attach", config.rank, config.size},
         deadline_(Clock::now() + config.connect_timeout),
         members_(config.size) {
@@ -71,7 +72,10 @@ class Coordinator {
     if (config_.size > 1) {
       open_door();
       core::crash_point<"shm.coordinate.door_open">();
-      while (present_ < config_.size && !time_is_up()) admit();
+      while (present_ < config_.size && !time_is_up()) {
+        if (check_ && !casualty_) check_();
+        admit();
+      }
       if (casualty_) throw PeerFailed(where_, *casualty_);
       core::crash_point<"shm.coordinate.all_here">();
       // Before anyone is let go: who attaches again under the same name must not find this door.
@@ -127,7 +131,8 @@ class Coordinator {
     if (now >= deadline_ && !casualty_) give_up_on_missing();
     const auto until = casualty_ ? doomed_at_ : deadline_;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-    if (poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long>(left, 0, 100))) < 0) return;
+    if (poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long>(left, 0, check_ ? 10 : 100))) < 0)
+      return;
 
     const std::size_t first_member = 1 + visitors_.size();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -328,6 +333,7 @@ class Coordinator {
   }
 
   const ShmConfig& config_;
+  const Check& check_;
   Where where_;
   Clock::time_point deadline_;
   core::Descriptor listener_;
@@ -340,8 +346,8 @@ class Coordinator {
 
 }  // namespace
 
-Gathering coordinate(const ShmConfig& config) {
-  return Coordinator(config).run();
+Gathering coordinate(const ShmConfig& config, const Check& check) {
+  return Coordinator(config, check).run();
 }
 
 }  // namespace cobre::comm::shm

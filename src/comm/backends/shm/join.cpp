@@ -27,8 +27,11 @@ constexpr auto patience_with_coordinator = 2s;
 
 class Joiner {
  public:
-  explicit Joiner(const ShmConfig& config)
-      : config_(config), where_{"attach", config.rank, config.size}, deadline_(Clock::now() + config.connect_timeout) {
+  Joiner(const ShmConfig& config, const Check& check)
+      : config_(config),
+        check_(check),
+        where_{"attach", config.rank, config.size},
+        deadline_(Clock::now() + config.connect_timeout) {
     hello_.name_check = name_check(config.name);
     hello_.rank = static_cast<std::uint32_t>(config.rank);
     hello_.size = static_cast<std::uint32_t>(config.size);
@@ -61,6 +64,7 @@ class Joiner {
     core::crash_point<"shm.join.accepted">();
     while (reply_.kind == ReplyKind::Accepted) {
       if (!wait_for_reply(deadline_ + patience_with_coordinator)) {
+        if (check_) check_();  // rank 0 may have gone because of somebody else, and said so before
         throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = owner_of(link_).pid, .signal = {}, .exit_code = {}});
       }
       heed();
@@ -82,6 +86,7 @@ class Joiner {
             "shm", core::format("rank {} cannot reach rank 0 ({})", config_.rank, std::strerror(error)));
       }
       if (Clock::now() >= deadline_) throw_no_coordinator();
+      if (check_) check_();
       std::this_thread::sleep_for(pause);
     }
     if (const Owner owner = owner_of(link_); owner.uid != geteuid()) throw_foreign_owner(config_.name, owner.uid);
@@ -100,7 +105,10 @@ class Joiner {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
       if (left <= 0ms) throw_no_coordinator();
       pollfd entry{.fd = link_.get(), .events = POLLIN, .revents = 0};
-      if (poll(&entry, 1, static_cast<int>(std::min<long>(left.count(), 1000))) <= 0) continue;
+      if (poll(&entry, 1, static_cast<int>(std::min<long>(left.count(), check_ ? 10 : 1000))) <= 0) {
+        if (check_) check_unless_answered(entry);
+        continue;
+      }
       switch (receive_message(link_, reply_, descriptors_)) {
         case Received::Message: return true;
         case Received::Nothing: break;
@@ -110,6 +118,15 @@ class Joiner {
                                      "rank 0 sent something else than expected; do all ranks run the same version "
                                      "of this library, and may this process open enough files (ulimit -n)?");
       }
+    }
+  }
+
+  // Who has welcomed everyone may go on, and even leave, before this rank has looked at its welcome.
+  void check_unless_answered(pollfd& entry) const {
+    try {
+      check_();
+    } catch (const CommError&) {
+      if (poll(&entry, 1, 0) <= 0) throw;
     }
   }
 
@@ -147,6 +164,7 @@ class Joiner {
   }
 
   const ShmConfig& config_;
+  const Check& check_;
   Where where_;
   Clock::time_point deadline_;
   Hello hello_;
@@ -157,8 +175,8 @@ class Joiner {
 
 }  // namespace
 
-Gathering join(const ShmConfig& config) {
-  return Joiner(config).run();
+Gathering join(const ShmConfig& config, const Check& check) {
+  return Joiner(config, check).run();
 }
 
 }  // namespace cobre::comm::shm

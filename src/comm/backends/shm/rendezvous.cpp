@@ -77,8 +77,8 @@ void throw_foreign_owner(const std::string& group, unsigned uid) {
                           core::quoted(group), uid, geteuid()));
 }
 
-Gathering gather_group(const ShmConfig& config) {
-  return config.rank == 0 ? coordinate(config) : join(config);
+Gathering gather_group(const ShmConfig& config, const Check& check) {
+  return config.rank == 0 ? coordinate(config, check) : join(config, check);
 }
 
 }  // namespace cobre::comm::shm

@@ -5,6 +5,7 @@
 #include <cobre/comm/shm.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,16 @@ struct Gathering {
   std::vector<core::Descriptor> links;
 };
 
+/// For ranks that know each other already: throws where one of them is known to be gone, so that nobody waits for it.
+/// Asked again and again.
+using Check = std::function<void()>;
+
 /// Collective. Throws InitializationFailed, AllocationFailed (for the segment, on every rank) or PeerFailed.
-[[nodiscard]] Gathering gather_group(const ShmConfig& config);
+[[nodiscard]] Gathering gather_group(const ShmConfig& config, const Check& check = {});
 
 // The two sides, and what both need.
-[[nodiscard]] Gathering coordinate(const ShmConfig& config);
-[[nodiscard]] Gathering join(const ShmConfig& config);
+[[nodiscard]] Gathering coordinate(const ShmConfig& config, const Check& check);
+[[nodiscard]] Gathering join(const ShmConfig& config, const Check& check);
 
 /// The socket's abstract name: this user and a hash of the group's name.
 [[nodiscard]] std::string socket_name(const std::string& group);

@@ -33,8 +33,17 @@ void Arbiter::hear(const Testimony& testimony) {
   if (testimony.call == number_) testimonies_[testimony.rank] = testimony;
 }
 
-Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects) {
+void Arbiter::dismiss() noexcept {
+  inquiries_.clear();
+  calling_ = false;
+  disagreement_seen_.reset();
+  next_.reset();
+}
+
+Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects,
+                              std::optional<std::size_t> silent) {
   Ruling ruling;
+  silent_ = silent;
   if (inquiries_.empty()) {
     next_.reset();
     return ruling;
@@ -75,7 +84,7 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
   for (const Inquiry& inquiry : inquiries_) {
     if (inquiry.question == Question::TimeIsUp && !ruling.verdict) ruling.verdict = timeout(inquiry, expects);
     if (inquiry.question == Question::WhoIsMissing) {
-      if (auto line = warning(inquiry)) ruling.warnings.push_back(*line);
+      if (auto line = warning(inquiry, expects)) ruling.warnings.push_back(*line);
     }
   }
   inquiries_.clear();
@@ -126,12 +135,12 @@ std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const std::funct
   Verdict verdict;
   verdict.kind = VerdictKind::TimedOut;
   verdict.waited_microseconds = inquiry.waited_microseconds;
-  bool any = false;
+  bool any = silent_.has_value();
+  if (silent_) verdict.ranks.set(*silent_);
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (!expects(rank) || (answered(rank) && testimonies_[rank].entered >= inquiry.sequence)) continue;
     // A rank that does not even testify is stopped, or worse; but of those behind it in the tree nothing is known.
-    const std::size_t parent = rank & (rank - 1);
-    if (rank != 0 && !answered(rank) && expects(parent) && !answered(parent)) continue;
+    if (!answered(rank) && stands_behind_silence(rank, expects)) continue;
     verdict.ranks.set(rank);
     any = true;
   }
@@ -142,7 +151,12 @@ std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const std::funct
   return verdict;
 }
 
-std::optional<Warning> Arbiter::warning(const Inquiry& inquiry) const {
+bool Arbiter::stands_behind_silence(std::size_t rank, const std::function<bool(std::size_t)>& expects) const {
+  const std::size_t parent = rank & (rank - 1);
+  return rank != 0 && expects(parent) && !answered(parent);
+}
+
+std::optional<Warning> Arbiter::warning(const Inquiry& inquiry, const std::function<bool(std::size_t)>& expects) const {
   const auto inside = [&](std::size_t rank) {
     return answered(rank) && testimonies_[rank].entered == inquiry.sequence &&
            testimonies_[rank].left < inquiry.sequence;
@@ -157,16 +171,18 @@ std::optional<Warning> Arbiter::warning(const Inquiry& inquiry) const {
   warning.rank = inquiry.rank;
   warning.line.say(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(mine->operation),
                                 inquiry.rank, size_, static_cast<double>(inquiry.waited_microseconds) * 1e-6,
-                                situation()));
+                                situation(expects)));
   return warning;
 }
 
-std::string Arbiter::situation() const {
+std::string Arbiter::situation(const std::function<bool(std::size_t)>& expects) const {
   std::string text = "who is where: ";
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (rank > 0) text += ", ";
     const Testimony& testimony = testimonies_[rank];
-    if (!answered(rank)) {
+    if (!answered(rank) && rank != silent_ && (!expects(rank) || stands_behind_silence(rank, expects))) {
+      text += core::format("rank {} cannot be asked", rank);
+    } else if (!answered(rank)) {
       text += core::format("rank {} does not answer", rank);
     } else if (const auto inside = record(rank, testimony.entered); inside && testimony.left < testimony.entered) {
       text += core::format("rank {} in {} (operation {})", rank, core::describe(*inside), testimony.entered);

@@ -16,11 +16,21 @@ namespace cobre::comm::tcp {
 
 class Arbiter {
  public:
-  explicit Arbiter(std::size_t size) : size_(size), testimonies_(size) {}
+  /// `rank`: whose it is. Roll calls of different ranks have different numbers.
+  explicit Arbiter(std::size_t size, std::size_t rank = 0)
+      : size_(size), testimonies_(size), number_(std::uint64_t{rank} << bits_of_number) {}
+
+  /// Who held that roll call.
+  [[nodiscard]] static std::size_t caller(std::uint64_t number) noexcept {
+    return static_cast<std::size_t>(number >> bits_of_number);
+  }
 
   /// Something is to be found out.
   void ask(const Inquiry& inquiry, Clock::time_point now);
   void hear(const Testimony& testimony);
+  /// Somebody else is to find it out: what was asked and heard here is old by the time that this rank has to judge
+  /// again.
+  void dismiss() noexcept;
 
   /// What follows from what was said until now.
   struct Ruling {
@@ -28,26 +38,33 @@ class Arbiter {
     std::optional<Verdict> verdict;  // it is over
     std::vector<Warning> warnings;
   };
-  /// `expects(rank)`: whether that rank can be expected to answer.
-  [[nodiscard]] Ruling rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects);
+  /// `expects(rank)`: whether that rank can be expected to answer; `silent`: who does not, and keeps this rank from
+  /// asking the rest.
+  [[nodiscard]] Ruling rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects,
+                            std::optional<std::size_t> silent = {});
 
   /// When to rule again, if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next() const noexcept { return next_; }
 
  private:
+  static constexpr int bits_of_number = 40;
+
   [[nodiscard]] bool answered(std::size_t rank) const noexcept { return testimonies_[rank].call == number_; }
   [[nodiscard]] std::optional<detail::OperationRecord> record(std::size_t rank, std::uint64_t sequence) const;
   [[nodiscard]] std::optional<std::uint64_t> first_difference() const;
   [[nodiscard]] Verdict mismatch(std::uint64_t sequence) const;
   [[nodiscard]] std::optional<Verdict> timeout(const Inquiry& inquiry,
                                                const std::function<bool(std::size_t)>& expects) const;
-  [[nodiscard]] std::optional<Warning> warning(const Inquiry& inquiry) const;
-  [[nodiscard]] std::string situation() const;
+  [[nodiscard]] std::optional<Warning> warning(const Inquiry& inquiry,
+                                               const std::function<bool(std::size_t)>& expects) const;
+  [[nodiscard]] std::string situation(const std::function<bool(std::size_t)>& expects) const;
+  [[nodiscard]] bool stands_behind_silence(std::size_t rank, const std::function<bool(std::size_t)>& expects) const;
 
   std::size_t size_;
   std::vector<Testimony> testimonies_;  // by rank; of the last call, or older
   std::vector<Inquiry> inquiries_;
-  std::uint64_t number_ = 0;  // of the roll call under way
+  std::uint64_t number_;  // of the roll call under way
+  std::optional<std::size_t> silent_;
   bool calling_ = false;
   Clock::time_point called_{};
   std::optional<Clock::time_point> disagreement_seen_;

@@ -1,7 +1,12 @@
-// One edge of the control tree, as one of its ends sees it.
+// A connection between two sentinels, as one of its ends sees it.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "comm/backends/tcp/notices.hpp"
@@ -47,6 +52,32 @@ class ControlLink {
     }
   }
 
+  /// Looks whether the other machine is still there: one that acknowledges nothing for `longest` is lost. `afresh`:
+  /// what was seen before does not count, because this process did not run.
+  void look_at_machine(Clock::time_point now, bool afresh, Clock::duration longest) noexcept {
+    const auto silent = unacknowledged_for(fd());
+    if (!silent || afresh) unacknowledged_since_.reset();
+    if (!silent) return;
+    if (!unacknowledged_since_) unacknowledged_since_ = now;
+    // Both: the first also counts the time before anything was sent, the second knows nothing of what came meanwhile.
+    if (std::min<Clock::duration>(*silent, now - *unacknowledged_since_) >= longest) lost_ = true;
+  }
+
+  /// The last step, to be repeated until it is done: true when the other machine has all that was said, or nobody there
+  /// takes it. A connection that is closed while something lies unread is torn down by the kernel, with whatever it
+  /// has not delivered. So this end says only that it has finished, and takes and forgets what still comes.
+  [[nodiscard]] bool parted() noexcept {
+    if (lost_) return true;
+    flush();
+    if (has_unsent()) return false;
+    (void)shutdown(fd(), SHUT_WR);
+    for (;;) {
+      const ssize_t got = recv(fd(), nullptr, most_at_once, MSG_DONTWAIT | MSG_TRUNC);
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return true;
+      if (got < 0 && errno == EAGAIN) return settled(fd());
+    }
+  }
+
  private:
   core::Descriptor socket_;
   std::size_t peer_;
@@ -54,6 +85,7 @@ class ControlLink {
   std::vector<std::byte> unsent_;
   std::size_t sent_ = 0;
   bool lost_ = false;
+  std::optional<Clock::time_point> unacknowledged_since_;
 };
 
 }  // namespace cobre::comm::tcp

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 #include "comm/algorithms/collectives.hpp"
 #include "comm/algorithms/self_mail.hpp"
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/mail.hpp"
+#include "comm/backends/tcp/neighbours.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
 #include "comm/core/crash_point.hpp"
@@ -20,22 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds between_looks = 10ms;  // at rank 0, while others connect
-
-// Whom a rank talks to in the patterns of logarithmic depth and in rings: all that a job needs until a message is so
-// large that everyone talks to everyone.
-std::set<std::size_t> usual_peers(std::size_t rank, std::size_t size, std::size_t step) {
-  std::set<std::size_t> peers;
-  if (rank % step != 0) return peers;
-  const std::size_t own = rank / step;
-  const std::size_t count = (size + step - 1) / step;
-  for (std::size_t distance = 1; distance < count; distance *= 2) {
-    peers.insert((own + distance) % count * step);
-    peers.insert((own + count - distance) % count * step);
-    if ((own ^ distance) < count) peers.insert((own ^ distance) * step);
-  }
-  peers.erase(rank);
-  return peers;
-}
 
 }  // namespace
 
@@ -62,7 +46,7 @@ void Endpoint::meet() {
   if (!on_one_host()) {
     rendezvous->confirm(connect(std::move(gathering), [&] { rendezvous->check(); }));
   }
-  complete();
+  complete([&] { rendezvous->check(); });
 }
 
 bool Endpoint::on_one_host() const noexcept {
@@ -91,7 +75,8 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
                               .warn_after = config_.warn_after,
                               .host_timeout = config_.host_timeout,
                               .members = gathering.members,
-                              .visited = {}};
+                              .visited = {},
+                              .step = hosts_.step};
   for (const std::size_t peer : usual_peers(rank_, size_, hosts_.step)) {
     if (peer < rank_) settings.visited.set(peer);
   }
@@ -100,11 +85,14 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
   return connect_links(gathering.deadline, check);
 }
 
-void Endpoint::complete() {
+void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
 #ifdef COBRE_COMM_HAS_SHM
   const bool shares = hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1);
   if (!shares) shared_ = nullptr;
-  if (shares && shared_ == nullptr) share_memory();
+  const auto conclude = [&] {
+    if (sentinel_->finished()) sentinel_->conclude({"connect", rank_, size_});
+  };
+  if (shares && shared_ == nullptr) share_memory(sentinel_ != nullptr ? conclude : check);
   if (sentinel_ == nullptr) return;
   if (shares) {
     shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after);
@@ -125,7 +113,7 @@ void Endpoint::complete() {
 
 #ifdef COBRE_COMM_HAS_SHM
 // The group has a name that nobody outside the job can know, and another one on each host.
-void Endpoint::share_memory() {
+void Endpoint::share_memory(const std::function<void()>& check) {
   const Mac name = authenticate(link_key_, {label("cobre-comm tcp: memory of host"), raw(members_[rank_].host)});
   ShmConfig shared;
   for (const std::uint8_t byte : name) shared.name += core::format("{:02x}", byte);
@@ -138,7 +126,7 @@ void Endpoint::share_memory() {
   shared.timeout = watched ? 0ms : config_.timeout;
   shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   try {
-    shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared));
+    shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared, check));
   } catch (const PeerFailed& error) {
     if (!watched) throw;
     constexpr auto grace = 100ms;  // for a reason that comes over the network
@@ -149,7 +137,7 @@ void Endpoint::share_memory() {
 }
 #endif
 
-// The tree first: from then on a failure anywhere is heard everywhere.
+// The sentinels first: from then on a failure anywhere is heard everywhere.
 Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<void()>& check) {
   Outcome outcome;
   const auto fail = [&](Reached reached, const std::string& words) {
@@ -165,11 +153,12 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     }
     return true;
   };
-  if (rank_ != 0) {
-    Wire::Control made = wire_->open_control(rank_ & (rank_ - 1), deadline);
+  for (const std::size_t peer : neighbours(rank_, size_, hosts_.step)) {
+    if (peer > rank_ || outcome.reached != Reached::All) continue;
+    Wire::Control made = wire_->open_control(peer, deadline);
     if (made.socket) {
-      sentinel_->adopt_parent(std::move(made.socket));
-      core::crash_point<"tcp.parent_reached">();
+      sentinel_->adopt_link(peer, std::move(made.socket));
+      core::crash_point<"tcp.neighbour_reached">();
     } else {
       fail(Reached::Unreachable, made.problem);
     }
@@ -193,10 +182,10 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
                                                "between the two?",
                                                rank_, peer));
   };
-  std::size_t child = 0;
-  wait_for(child, [&](Clock::time_point until) {
-    const auto missing = sentinel_->await_children(until);
-    child = missing.value_or(0);
+  std::size_t neighbour = 0;
+  wait_for(neighbour, [&](Clock::time_point until) {
+    const auto missing = sentinel_->await_neighbours(until);
+    neighbour = missing.value_or(0);
     return !missing.has_value();
   });
   for (const std::size_t peer : peers) {

@@ -71,14 +71,14 @@ class Endpoint {
   [[nodiscard]] bool on_one_host() const noexcept;
   void keep_facts(const Gathering& gathering);
 #ifdef COBRE_COMM_HAS_SHM
-  void share_memory();
+  void share_memory(const std::function<void()>& check);
 #endif
   /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
   [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);
   [[nodiscard]] Outcome connect_links(Clock::time_point deadline, const std::function<void()>& check);
   void open_mailroom();
-  /// Once all are connected.
-  void complete();
+  /// Once all are connected. `check` throws where a rank is gone that the network alone knows of.
+  void complete(const std::function<void()>& check);
 
   template <class T>
   [[nodiscard]] std::vector<std::vector<T>> gather_lists(const detail::OperationRecord& record,

@@ -57,7 +57,7 @@ Admission Acceptance::admission() const {
 }
 
 Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t from, std::size_t to,
-                       Clock::time_point deadline) {
+                       Clock::time_point deadline, const std::function<bool()>& pointless) {
   Introduction introduction;
   Challenge& challenge = introduction.session.challenge;
   challenge.purpose = purpose;
@@ -67,7 +67,7 @@ Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t 
   Response response;
   introduction.refusal = Refusal::Silent;
   if (!send_all(socket, bytes_of(challenge), deadline)) return introduction;
-  if (!receive_all(socket, bytes_of(response), deadline)) return introduction;
+  if (!receive_all(socket, bytes_of(response), deadline, pointless)) return introduction;
   introduction.refusal = Refusal::Stranger;
   if (response.magic != protocol_magic) return introduction;
   if (!same(response.proof, proof_of(key, Side::Acceptor, challenge, response.nonce))) return introduction;
@@ -75,7 +75,7 @@ Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t 
   Admission admission;
   introduction.refusal = Refusal::NotAdmitted;
   if (!send_all(socket, bytes_of(proof), deadline)) return introduction;
-  if (!receive_all(socket, bytes_of(admission), deadline)) return introduction;
+  if (!receive_all(socket, bytes_of(admission), deadline, pointless)) return introduction;
   if (!same(admission.proof, proof_of(key, Side::Admitted, challenge, response.nonce))) return introduction;
   introduction.session.key = proof_of(key, Side::Session, challenge, response.nonce);
   introduction.refusal = Refusal::None;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -92,6 +93,6 @@ struct Introduction {
   Session session;
 };
 [[nodiscard]] Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t from, std::size_t to,
-                                     Clock::time_point deadline);
+                                     Clock::time_point deadline, const std::function<bool()>& pointless = {});
 
 }  // namespace cobre::comm::tcp

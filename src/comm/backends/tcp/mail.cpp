@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "comm/backends/tcp/verdict.hpp"
+#include "comm/core/format.hpp"
+#include "comm/core/warnings.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -82,8 +84,22 @@ void MailPipes::take_arrivals() {
 }
 
 void MailPipes::open(const Where& where, std::size_t peer) {
-  Wire::Control made = wire_.open_mail(peer);
+  const auto begin = Clock::now();
+  Clock::duration next_warning = settings_.warn_after;
+  Clock::duration waited{};
+  // No collective, so no sentinel looks at the clock for it.
+  const auto is_late = [&] { return settings_.timeout > 0ms && waited >= settings_.timeout; };
+  Wire::Control made = wire_.open_mail(peer, Clock::time_point::max(), [&] {
+    waited = Clock::now() - begin;
+    if (waited >= next_warning) {
+      core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; rank {} does not answer", where.operation,
+                              where.rank, where.size, std::chrono::duration<double>(waited).count(), peer));
+      next_warning *= 2;
+    }
+    return is_late() || sentinel_.finished() || sentinel_.departed(peer);
+  });
   if (!made.socket) {
+    if (is_late()) throw TimedOut(where, std::chrono::duration<double>(waited).count(), {peer});
     if (sentinel_.departed(peer)) throw_gone(where, peer);
     if (sentinel_.await_verdict(grace)) sentinel_.conclude(where);
     throw CollectiveFailed(where, 0, made.problem);

@@ -13,6 +13,7 @@ std::optional<std::size_t> body_bytes(const NoticeHead& head) noexcept {
     case NoticeKind::Warning: return sizeof(Warning);
     case NoticeKind::Farewell: return sizeof(Farewell);
     case NoticeKind::Abort: return sizeof(Abort);
+    case NoticeKind::Alive: return sizeof(Alive);
   }
   return std::nullopt;
 }

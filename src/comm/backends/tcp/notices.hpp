@@ -88,6 +88,12 @@ struct Abort {
   std::uint32_t rank = 0;
 };
 
+/// The answer to whatever asks for one, and now and then without a question: so that the other machine has something to
+/// acknowledge.
+struct Alive {
+  std::uint64_t reserved = 0;
+};
+
 enum class NoticeKind : std::uint32_t {
   Verdict = 1,  // to everyone: it is so
   Report,       // towards the root: I believe that
@@ -97,6 +103,7 @@ enum class NoticeKind : std::uint32_t {
   Warning,
   Farewell,
   Abort,
+  Alive,
 };
 
 struct NoticeHead {

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <string>
 #include <system_error>
+#include <utility>
 
+#include "comm/backends/tcp/neighbours.hpp"
 #include "comm/core/warnings.hpp"
 
 namespace cobre::comm::tcp {
@@ -18,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr auto heartbeat = 50ms;                // how often the clock is looked at
 constexpr auto first_check = 50ms;              // into an operation; then at doubled times
-constexpr auto last_words = 200ms;              // to get out what the others must know
+constexpr auto last_words = 500ms;              // to get out what the others must know
 constexpr auto patience_with_root = 1s;         // to answer that time is up
 constexpr std::size_t places_at_the_door = 96;  // ranks come in again, strangers take no more of this process
 
@@ -45,7 +47,9 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledge
       arrived_mail_(settings_.size),
       reception_(settings_.link_key, std::move(doors), places_at_the_door),
       left_(settings_.size),
-      arbiter_(settings_.size) {
+      parent_rank_(parent_of(settings_.rank)),
+      arbiter_(settings_.size, settings_.rank) {
+  for (const std::size_t peer : neighbours(settings_.rank, settings_.size, settings_.step)) neighbours_.set(peer);
   // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;
@@ -83,8 +87,8 @@ void Sentinel::ask(Request request) {
   ring(knock_);
 }
 
-void Sentinel::adopt_parent(core::Descriptor socket) {
-  ask({.kind = Request::Kind::Parent, .socket = std::move(socket)});
+void Sentinel::adopt_link(std::size_t peer, core::Descriptor socket) {
+  ask({.kind = Request::Kind::Neighbour, .peer = peer, .socket = std::move(socket)});
 }
 
 core::Descriptor Sentinel::await_arrival(std::vector<core::Descriptor>& arrived, std::size_t peer,
@@ -112,11 +116,11 @@ bool Sentinel::departed(std::size_t rank) const {
   return departed_.test(rank);
 }
 
-std::optional<std::size_t> Sentinel::await_children(Clock::time_point deadline) {
+std::optional<std::size_t> Sentinel::await_neighbours(Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   const auto missing = [&]() -> std::optional<std::size_t> {
     for (std::size_t rank = settings_.rank + 1; rank < settings_.size; ++rank) {
-      if ((rank & (rank - 1)) == settings_.rank && !connected_children_.test(rank)) return rank;
+      if (neighbours_.test(rank) && !connected_.test(rank)) return rank;
     }
     return std::nullopt;
   };
@@ -183,7 +187,7 @@ void Sentinel::spread_abort(int code) noexcept {
 void Sentinel::run() {
   close_door_behind_the_last();
   while (running_) turn();
-  flush_all(last_words);
+  part(last_words);
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
@@ -196,9 +200,11 @@ void Sentinel::turn() {
     entries.push_back({link.fd(), static_cast<short>(link.has_unsent() ? POLLIN | POLLOUT : POLLIN), 0});
   }
   std::chrono::milliseconds longest = heartbeat;
-  if (const auto next = arbiter_.next(); next && !finished()) {
-    longest = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()), 0ms, longest);
-  }
+  const auto wake_at = [&](Clock::time_point when) {
+    longest = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()), 0ms, longest);
+  };
+  if (const auto next = arbiter_.next(); next && !finished()) wake_at(*next);
+  if (proposed_at_ && !finished()) wake_at(*proposed_at_ + patience_with_reports);
   (void)poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
 
   take_requests();
@@ -207,9 +213,11 @@ void Sentinel::turn() {
     link.flush();
     link.receive([&](NoticeKind kind, auto body, auto whole) { hear(link, kind, body, whole); });
   }
+  look_at_the_machines();
   bury_lost_links();
   look_for_those_who_left();
   look_at_the_clock();
+  heed_silence_above();
   rule();
 }
 
@@ -225,15 +233,15 @@ void Sentinel::take_requests() {
     switch (request.kind) {
       case Request::Kind::Report: propose(request.verdict); break;
       case Request::Kind::Inquiry: inquire(request.inquiry); break;
-      case Request::Kind::Parent: links_.emplace_back(std::move(request.socket), parent_rank()); break;
+      case Request::Kind::Neighbour: links_.emplace_back(std::move(request.socket), request.peer); break;
       case Request::Kind::Goodbye:
-        forward(nullptr, notice(NoticeKind::Farewell,
-                                Farewell{.rank = static_cast<std::uint32_t>(settings_.rank), .left = journal_.left()}));
+        tell(Whom::Everyone, notice(NoticeKind::Farewell, Farewell{.rank = static_cast<std::uint32_t>(settings_.rank),
+                                                                   .left = journal_.left()}));
         goodbye_ = true;
         break;
       case Request::Kind::Abort:
-        forward(nullptr, notice(NoticeKind::Abort,
-                                Abort{.code = request.code, .rank = static_cast<std::uint32_t>(settings_.rank)}));
+        tell(Whom::Everyone, notice(NoticeKind::Abort,
+                                    Abort{.code = request.code, .rank = static_cast<std::uint32_t>(settings_.rank)}));
         running_ = false;
         break;
       case Request::Kind::Stop: running_ = false; break;
@@ -251,10 +259,9 @@ void Sentinel::welcome(Guest guest) {
   if (challenge.purpose == Purpose::Control) watch_over(guest.socket.get(), settings_.host_timeout);
   std::size_t sent = 0;
   const std::lock_guard lock(mutex_);
-  if (challenge.purpose == Purpose::Control && (peer & (peer - 1)) == settings_.rank &&
-      !connected_children_.test(peer)) {
+  if (challenge.purpose == Purpose::Control && neighbours_.test(peer) && !connected_.test(peer)) {
     if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
-    connected_children_.set(peer);
+    connected_.set(peer);
     links_.emplace_back(std::move(guest.socket), peer);
   } else if (challenge.purpose == Purpose::Data && !linked_.test(peer)) {
     if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) return;
@@ -271,14 +278,14 @@ void Sentinel::welcome(Guest guest) {
 }
 
 // Everyone to whom this rank does not go itself may come here with a link for messages; ranks above this one come with
-// one for operations too, and the children in the tree with a third. After that nobody has business here any more.
+// one for operations too, and neighbours with a third. After that nobody has business here any more.
 void Sentinel::close_door_behind_the_last() {
   for (std::size_t rank = 0; rank < settings_.size; ++rank) {
     if (rank == settings_.rank) continue;
     const bool above = rank > settings_.rank;
-    const bool child = above && (rank & (rank - 1)) == settings_.rank;
+    const bool neighbour = above && neighbours_.test(rank);
     const bool mail = mail_linked_.test(rank) || settings_.visited.test(rank);
-    const bool done = mail && (!above || linked_.test(rank)) && (!child || connected_children_.test(rank));
+    const bool done = mail && (!above || linked_.test(rank)) && (!neighbour || connected_.test(rank));
     if (!done) return;
   }
   reception_.close();
@@ -286,11 +293,14 @@ void Sentinel::close_door_behind_the_last() {
 
 void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body,
                     std::span<const std::byte> whole) {
+  if (link.peer() == parent_rank_) forget_silence();
+  // Who asks shall know at once that somebody is here, however long the answer takes.
+  if (kind == NoticeKind::Report || kind == NoticeKind::Inquiry) link.send(notice(NoticeKind::Alive, Alive{}));
   switch (kind) {
     case NoticeKind::Verdict: {
       const auto verdict = read_body<Verdict>(body);
       if (!is_sensible(verdict, settings_.size) || finished()) return;
-      forward(&link, whole);
+      tell(Whom::Everyone, whole, &link);
       return adopt(verdict);
     }
     case NoticeKind::Report: {
@@ -304,20 +314,23 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
       return;
     }
     case NoticeKind::RollCall: {
-      if (link.peer() != parent_rank()) return;
-      forward(&link, whole);
+      if (link.peer() != parent_rank_) return;
+      tell(Whom::Children, whole);
       return link.send(notice(NoticeKind::Testimony, testify(read_body<RollCall>(body).number)));
     }
     case NoticeKind::Testimony: {
-      if (ControlLink* const up = parent()) return up->send(whole);
       const auto testimony = read_body<Testimony>(body);
-      if (is_sensible(testimony, settings_.size)) arbiter_.hear(testimony);
+      if (Arbiter::caller(testimony.call) == settings_.rank) {
+        if (is_sensible(testimony, settings_.size)) arbiter_.hear(testimony);
+      } else if (ControlLink* const up = parent()) {
+        up->send(whole);
+      }
       return;
     }
     case NoticeKind::Warning: {
       const auto warning = read_body<Warning>(body);
       if (warning.rank == settings_.rank) return core::warn(warning.line.words());
-      return forward(&link, whole);
+      return tell(Whom::Children, whole, &link);
     }
     case NoticeKind::Farewell: {
       const auto farewell = read_body<Farewell>(body);
@@ -327,12 +340,40 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
         const std::lock_guard lock(mutex_);
         departed_.set(farewell.rank);
       }
-      return forward(&link, whole);
+      tell(Whom::Everyone, whole, &link);
+      // Those below the one who left go on with another parent, and what they told it is to be told again.
+      if (const auto now_above = parent_of(settings_.rank); now_above != parent_rank_) {
+        parent_rank_ = now_above;
+        forget_silence();
+        if (proposed_) propose(Verdict(*proposed_));
+      }
+      return;
     }
     case NoticeKind::Abort: {
-      forward(&link, whole);
+      tell(Whom::Everyone, whole, &link);
       end_process();
     }
+    case NoticeKind::Alive: return;
+  }
+}
+
+// Whether a machine is still there its kernel alone can say, by acknowledging what it gets; it does so for a process
+// that is stopped, too. So each neighbour gets something now and then, at a quarter of the time after which a machine
+// counts as lost. What is left of that time for the answer leaves room for looking only now and then.
+void Sentinel::look_at_the_machines() {
+  const auto now = Clock::now();
+  if (now - looked_ < heartbeat / 2) return;
+  const bool afresh = now - looked_ > 4 * heartbeat;
+  looked_ = now;
+  const Clock::duration whole = settings_.host_timeout;
+  const auto between_signs = std::max<Clock::duration>(whole / 4, heartbeat);
+  const auto longest = std::max(whole - between_signs - 4 * heartbeat, whole / 4);
+  // Before anything is sent: what was sent before this process was stopped has been acknowledged, or never will be.
+  for (ControlLink& link : links_) link.look_at_machine(now, afresh, longest);
+  if (now < next_sign_) return;
+  next_sign_ = now + between_signs;
+  for (ControlLink& link : links_) {
+    if (!link.has_unsent()) link.send(notice(NoticeKind::Alive, Alive{}));
   }
 }
 
@@ -343,7 +384,7 @@ void Sentinel::bury_lost_links() {
   for (const bool parents_turn : {false, true}) {
     for (auto link = links_.begin(); link != links_.end();) {
       const std::size_t peer = link->peer();
-      const bool was_parent = settings_.rank != 0 && peer == parent_rank();
+      const bool was_parent = peer == parent_rank_;
       if (!link->lost() || was_parent != parents_turn) {
         ++link;
         continue;
@@ -403,79 +444,33 @@ void Sentinel::look_at_the_clock() {
     put(Question::WhoIsMissing);
   }
   if (settings_.timeout > 0ms && waited >= settings_.timeout) {
-    if (!gave_up_) {
+    // Again where nothing comes of it: who had to pass it on may have been stopped over it.
+    if (!gave_up_ || now >= *gave_up_ + patience_with_root) {
       gave_up_ = now;
       put(Question::TimeIsUp);
-    } else if (now >= *gave_up_ + patience_with_root) {
-      // Nobody above answers: the way there leads through a rank that does not.
-      Verdict verdict;
-      verdict.kind = VerdictKind::TimedOut;
-      verdict.waited_microseconds = inquiry.waited_microseconds;
-      verdict.ranks.set(parent_rank());
-      pronounce(verdict);
     }
   }
 }
 
 void Sentinel::rule() {
-  if (finished() || parent() != nullptr) return;
+  if (finished() || superior() != nullptr) return;
   const auto expects = [this](std::size_t rank) { return can_answer(rank); };
+  const auto silent = parent() != nullptr ? parent_rank_ : std::nullopt;
   for (int round = 0; round < 2; ++round) {
-    const auto ruling = arbiter_.rule(Clock::now(), expects);
+    const auto ruling = arbiter_.rule(Clock::now(), expects, silent);
     if (ruling.call) {
-      forward(nullptr, notice(NoticeKind::RollCall, *ruling.call));
+      tell(Whom::Children, notice(NoticeKind::RollCall, *ruling.call));
       arbiter_.hear(testify(ruling.call->number));
     }
     for (const Warning& warning : ruling.warnings) {
       if (warning.rank == settings_.rank) {
         core::warn(warning.line.words());
       } else {
-        forward(nullptr, notice(NoticeKind::Warning, warning));
+        tell(Whom::Children, notice(NoticeKind::Warning, warning));
       }
     }
     if (ruling.verdict) return pronounce(*ruling.verdict);
   }
-}
-
-// Below this rank, with nobody gone between.
-bool Sentinel::can_answer(std::size_t rank) const noexcept {
-  for (;; rank &= rank - 1) {
-    if (rank == settings_.rank) return true;
-    if (rank == 0 || left_[rank] || dead_.test(rank)) return false;
-  }
-}
-
-ControlLink* Sentinel::parent() noexcept {
-  if (settings_.rank == 0) return nullptr;
-  for (ControlLink& link : links_) {
-    if (link.peer() == parent_rank()) return &link;
-  }
-  return nullptr;
-}
-
-void Sentinel::propose(const Verdict& verdict) {
-  if (finished()) return;
-  if (ControlLink* const up = parent()) {
-    if (!proposed_) proposed_ = verdict;
-    up->send(notice(NoticeKind::Report, verdict));
-  } else {
-    pronounce(verdict);
-  }
-}
-
-void Sentinel::inquire(const Inquiry& inquiry) {
-  if (finished()) return;
-  if (ControlLink* const up = parent()) {
-    up->send(notice(NoticeKind::Inquiry, inquiry));
-  } else {
-    arbiter_.ask(inquiry, Clock::now());
-  }
-}
-
-void Sentinel::pronounce(const Verdict& verdict) {
-  if (finished()) return;
-  forward(nullptr, notice(NoticeKind::Verdict, verdict));
-  adopt(verdict);
 }
 
 void Sentinel::adopt(const Verdict& verdict) {
@@ -489,12 +484,6 @@ void Sentinel::adopt(const Verdict& verdict) {
   ring(bell_);
   changed_.notify_all();
   if (on_verdict_) on_verdict_(*verdict_);
-}
-
-void Sentinel::forward(const ControlLink* but, std::span<const std::byte> bytes) {
-  for (ControlLink& link : links_) {
-    if (&link != but) link.send(bytes);
-  }
 }
 
 Testimony Sentinel::testify(std::uint64_t call) const {
@@ -511,15 +500,26 @@ Testimony Sentinel::testify(std::uint64_t call) const {
   return testimony;
 }
 
-void Sentinel::flush_all(std::chrono::milliseconds longest) {
+// What was said last is what the others must know: no connection is closed before the other machine has it. Whoever
+// is there closes its end as soon as it has read that, and else its kernel acknowledges it within a moment.
+void Sentinel::part(std::chrono::milliseconds longest) {
   const auto deadline = Clock::now() + longest;
-  for (ControlLink& link : links_) {
-    while (link.has_unsent() && await(link.fd(), POLLOUT, deadline)) link.flush();
+  constexpr std::chrono::nanoseconds longest_pause = 5ms;
+  std::vector<pollfd> entries;
+  for (std::chrono::nanoseconds pause = 50us;; pause = std::min(2 * pause, longest_pause)) {
+    entries.clear();
+    for (ControlLink& link : links_) {
+      if (link.parted()) continue;
+      entries.push_back({link.fd(), static_cast<short>(link.has_unsent() ? POLLIN | POLLOUT : POLLIN), 0});
+    }
+    if (entries.empty() || Clock::now() >= deadline) return;
+    const timespec moment{.tv_sec = 0, .tv_nsec = pause.count()};
+    (void)ppoll(entries.data(), entries.size(), &moment, nullptr);
   }
 }
 
 void Sentinel::end_process() {
-  flush_all(last_words);
+  part(last_words);
   // A process may want to tidy up; one that does not end by itself is ended.
   (void)kill(getpid(), SIGTERM);
   std::this_thread::sleep_for(200ms);

@@ -1,12 +1,15 @@
 // The watch of one rank: a thread that sleeps until something happens that the calling thread cannot see, because it
 // computes, or waits for somebody else.
 //
-// It keeps the rank's edges of the control tree (rank i and i & (i - 1)), so that a death is seen by all neighbours of
-// the dead and told to everyone, whoever is inside an operation at that moment; it opens the door to links that are
-// made later; and it looks at the clock for operations that take long. It never touches a byte of data.
+// It keeps connections to the rank's neighbours, so that a death is seen by all neighbours of the dead and told to
+// everyone, whoever is inside an operation at that moment; it opens the door to links that are made later; and it looks
+// at the clock for operations that take long. It never touches a byte of data.
+//
+// Neighbours are those in the control tree (rank i and i & (i - 1)), and those to whom the rank talks anyway: bad news
+// takes every way, so that it comes past ranks that have left or are stopped. Questions go along the tree.
 //
 // Whatever ends the communicator is decided in one place, the root of the tree, which takes the first of several
-// reasons. A rank whose parent is gone is the root of what is left below it.
+// reasons. A rank whose parent is dead, or does not answer, is the root of what is left below it.
 #pragma once
 
 #include <cobre/comm/errors.hpp>
@@ -40,7 +43,8 @@ class Sentinel {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds host_timeout;
     std::vector<Member> members;
-    RankBits visited{};  // to whom this rank goes at the start with a link for messages: they never come with one
+    RankBits visited{};    // to whom this rank goes at the start with a link for messages: they never come with one
+    std::size_t step = 1;  // every so-manieth rank is on the network
   };
 
   Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger);
@@ -49,8 +53,8 @@ class Sentinel {
   /// Ends the thread; whoever has not said goodbye has failed.
   ~Sentinel();
 
-  /// The connection to the parent in the tree, from the calling thread.
-  void adopt_parent(core::Descriptor socket);
+  /// The connection to a neighbour below this rank, from the calling thread.
+  void adopt_link(std::size_t peer, core::Descriptor socket);
   /// The socket of a link that the peer has opened, once it has; empty where that is not before the deadline, or the
   /// communicator is finished.
   [[nodiscard]] core::Descriptor await_link(std::size_t peer, Clock::time_point deadline);
@@ -61,8 +65,8 @@ class Sentinel {
   [[nodiscard]] core::Descriptor take_mail_link(std::size_t peer);
   /// Whether that rank said goodbye. What it sent before is not waited for.
   [[nodiscard]] bool departed(std::size_t rank) const;
-  /// Whether all children in the tree are connected, at the latest at the deadline; the first that is not.
-  [[nodiscard]] std::optional<std::size_t> await_children(Clock::time_point deadline);
+  /// Whether all neighbours above this rank are connected, at the latest at the deadline; the first that is not.
+  [[nodiscard]] std::optional<std::size_t> await_neighbours(Clock::time_point deadline);
 
   /// Whether there is a verdict. Pairs with the release after it was written.
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
@@ -93,12 +97,15 @@ class Sentinel {
 
  private:
   struct Request {
-    enum class Kind { Report, Inquiry, Goodbye, Abort, Parent, Stop } kind;
+    enum class Kind { Report, Inquiry, Goodbye, Abort, Neighbour, Stop } kind;
     Verdict verdict{};
     Inquiry inquiry{};
     int code = 0;
+    std::size_t peer = 0;
     core::Descriptor socket{};
   };
+
+  static constexpr std::chrono::milliseconds patience_with_reports{50};  // while others wait for the news
 
   void ask(Request request);
   [[nodiscard]] core::Descriptor await_arrival(std::vector<core::Descriptor>& arrived, std::size_t peer,
@@ -109,21 +116,28 @@ class Sentinel {
   void welcome(Guest guest);
   void close_door_behind_the_last();
   void hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body, std::span<const std::byte> whole);
+  void look_at_the_machines();
   void bury_lost_links();
   void look_at_the_clock();
+  void heed_silence_above();
   void look_for_those_who_left();
   void rule();
 
-  [[nodiscard]] std::size_t parent_rank() const noexcept { return settings_.rank & (settings_.rank - 1); }
+  /// In the control tree of those who have not left.
+  [[nodiscard]] std::optional<std::size_t> parent_of(std::size_t rank) const;
+  void forget_silence() noexcept;
   [[nodiscard]] ControlLink* parent() noexcept;
+  /// The same, unless it does not answer.
+  [[nodiscard]] ControlLink* superior() noexcept;
   void propose(const Verdict& verdict);
   void pronounce(const Verdict& verdict);
   void inquire(const Inquiry& inquiry);
-  void forward(const ControlLink* but, std::span<const std::byte> bytes);
+  enum class Whom { Everyone, Children };
+  void tell(Whom whom, std::span<const std::byte> bytes, const ControlLink* but = nullptr);
   void adopt(const Verdict& verdict);
   [[nodiscard]] Testimony testify(std::uint64_t call) const;
-  [[nodiscard]] bool can_answer(std::size_t rank) const noexcept;
-  void flush_all(std::chrono::milliseconds longest);
+  [[nodiscard]] bool can_answer(std::size_t rank) const;
+  void part(std::chrono::milliseconds longest);
   [[noreturn]] void end_process();
 
   const Settings settings_;
@@ -140,7 +154,7 @@ class Sentinel {
   std::vector<core::Descriptor> arrived_mail_;   // likewise, for messages
   std::atomic<std::uint64_t> mail_arrivals_{0};  // pairs with the release after one was stored
   RankBits departed_;
-  RankBits connected_children_;
+  RankBits connected_;  // neighbours above this rank
   std::optional<Verdict> verdict_;
   bool stopped_ = false;
   std::function<void(const Verdict&)> on_verdict_;
@@ -149,13 +163,20 @@ class Sentinel {
   // The thread's own.
   Reception reception_;
   std::list<ControlLink> links_;
-  RankBits linked_;                                 // whose data links came in
-  RankBits mail_linked_;                            // and whose links for messages
+  RankBits linked_;       // whose data links came in
+  RankBits mail_linked_;  // and whose links for messages
+  RankBits neighbours_;
   std::vector<std::optional<std::uint64_t>> left_;  // by rank: the last operation of those who said goodbye
+  std::optional<std::size_t> parent_rank_;
   RankBits dead_;
   Arbiter arbiter_;
   std::optional<Verdict> proposed_;
-  std::uint64_t watched_ = 0;  // the operation that the next four are about
+  std::optional<Clock::time_point> proposed_at_;    // unless the parent was heard since
+  std::optional<Clock::time_point> unheard_since_;  // when it was asked something, likewise
+  std::vector<Inquiry> unheard_;                    // and what
+  Clock::time_point looked_{};                      // at the machines
+  Clock::time_point next_sign_{};                   // of life
+  std::uint64_t watched_ = 0;                       // the operation that the next four are about
   Clock::duration next_check_{};
   Clock::duration next_warning_{};
   std::optional<Clock::time_point> gave_up_;  // when the timeout was reported

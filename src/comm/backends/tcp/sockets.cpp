@@ -51,21 +51,23 @@ Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done)
   return Moved::All;
 }
 
-bool await(int socket, short events, Clock::time_point deadline) noexcept {
+bool await(int socket, short events, Clock::time_point deadline, const std::function<bool()>& pointless) {
+  const long longest = pointless ? 20 : 1000;
   for (;;) {
     // What is ready at the deadline is in time.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd entry{.fd = socket, .events = events, .revents = 0};
-    if (poll(&entry, 1, static_cast<int>(std::clamp<long>(left, 0, 1000))) > 0) return true;
-    if (left <= 0) return false;
+    if (poll(&entry, 1, static_cast<int>(std::clamp<long>(left, 0, longest))) > 0) return true;
+    if (left <= 0 || (pointless && pointless())) return false;
   }
 }
 
-bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline) noexcept {
+bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline,
+                 const std::function<bool()>& pointless) {
   for (std::size_t done = 0;;) {
     const Moved moved = receive_some(socket, bytes, done);
     if (moved == Moved::All) return true;
-    if (moved == Moved::Closed || !await(socket, POLLIN, deadline)) return false;
+    if (moved == Moved::Closed || !await(socket, POLLIN, deadline, pointless)) return false;
   }
 }
 
@@ -81,6 +83,13 @@ bool settled(int socket) noexcept {
   int unsent = 0;
   pollfd entry{.fd = socket, .events = 0, .revents = 0};
   return ioctl(socket, SIOCOUTQ, &unsent) != 0 || unsent == 0 || poll(&entry, 1, 0) > 0;
+}
+
+std::optional<std::chrono::milliseconds> unacknowledged_for(int socket) noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_unacked == 0) return std::nullopt;
+  return std::chrono::milliseconds(info.tcpi_last_ack_recv);
 }
 
 Opened open_listener(const Address& address, int backlog) {

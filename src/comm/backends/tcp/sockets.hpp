@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,14 +28,20 @@ enum class Moved { All, Some, Nothing, Closed };
 [[nodiscard]] Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done) noexcept;
 
 /// The same until all bytes are there, at most until the deadline; false where it passed or the other side is gone.
-[[nodiscard]] bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline) noexcept;
+/// `pointless`, where given, is asked again and again, and ends the waiting too.
+[[nodiscard]] bool receive_all(int socket, std::span<std::byte> bytes, Clock::time_point deadline,
+                               const std::function<bool()>& pointless = {});
 [[nodiscard]] bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point deadline) noexcept;
 
 /// Waits until the socket is ready for `events`; false where the deadline passed.
-[[nodiscard]] bool await(int socket, short events, Clock::time_point deadline) noexcept;
+[[nodiscard]] bool await(int socket, short events, Clock::time_point deadline,
+                         const std::function<bool()>& pointless = {});
 
 /// Whether the other machine has everything that was sent, or nobody there would take it.
 [[nodiscard]] bool settled(int socket) noexcept;
+/// For how long the other machine has acknowledged nothing, where it has something to acknowledge. A process that is
+/// stopped does not matter for that: its kernel answers.
+[[nodiscard]] std::optional<std::chrono::milliseconds> unacknowledged_for(int socket) noexcept;
 
 /// A listening socket, or the errno of the failure. `again`: a port that an ended job just used may be taken.
 struct Opened {

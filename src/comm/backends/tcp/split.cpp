@@ -197,7 +197,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
     }
 #endif
     try {
-      part->complete();
+      part->complete({});
     } catch (const CommError&) {
       if (whole->sentinel_ == nullptr) throw;
       failure = std::current_exception();

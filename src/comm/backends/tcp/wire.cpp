@@ -269,13 +269,16 @@ void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected
                                       peer, received.bytes));
 }
 
-Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline) {
+// A machine that is there takes the connection at once, even where the process behind it is stopped: the rest waits for
+// the peer's sentinel, as long as that is not pointless.
+Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline,
+                               const std::function<bool()>& pointless) {
   std::string problem;
   // The door was open before anybody heard of it: who refuses now will refuse later. Once is forgiven, because a full
   // queue looks the same.
-  for (int attempt = 0; attempt < 3 && Clock::now() < deadline; ++attempt) {
+  for (int attempt = 0; attempt < 3 && Clock::now() < deadline && !(pointless && pointless()); ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(20ms);
-    Opened opened = open_connection(addresses_[peer], source_, deadline);
+    Opened opened = open_connection(addresses_[peer], source_, std::min(deadline, Clock::now() + host_timeout_));
     if (!opened.socket) {
       problem = std::strerror(opened.error);
       continue;
@@ -283,7 +286,7 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
     core::crash_point<"tcp.link_connected">();
     hurry(opened.socket.get());
     if (purpose == Purpose::Control) watch_over(opened.socket.get(), host_timeout_);
-    const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline);
+    const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline, pointless);
     if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
     problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
   }
@@ -296,12 +299,13 @@ Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
   return connect_to(peer, Purpose::Control, deadline);
 }
 
-Wire::Control Wire::open_mail(std::size_t peer, std::optional<Clock::time_point> deadline) {
-  return connect_to(peer, Purpose::Mail, deadline.value_or(Clock::now() + host_timeout_));
+Wire::Control Wire::open_mail(std::size_t peer, Clock::time_point deadline, const std::function<bool()>& pointless) {
+  return connect_to(peer, Purpose::Mail, deadline, pointless);
 }
 
-std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadline) {
-  Control made = connect_to(peer, Purpose::Data, deadline);
+std::optional<std::string> Wire::open(std::size_t peer, Clock::time_point deadline,
+                                      const std::function<bool()>& pointless) {
+  Control made = connect_to(peer, Purpose::Data, deadline, pointless);
   if (!made.socket) return made.problem;
   join(peer, std::move(made.socket));
   return std::nullopt;
@@ -339,7 +343,8 @@ void Wire::open_in_operation(std::size_t peer) {
     if (sentinel_.finished()) sentinel_.conclude(where_);
     if (has_other_work) core::give_way();
   }
-  if (const auto problem = open(peer, Clock::now() + host_timeout_)) {
+  // The sentinels warn of a peer that does not answer, and give up on it, as in any other wait.
+  if (const auto problem = open(peer, Clock::time_point::max(), [&] { return sentinel_.finished(); })) {
     if (sentinel_.await_verdict(grace)) sentinel_.conclude(where_);
     sentinel_.report(sentinel_.failure_of(peer));
     throw CollectiveFailed(where_, 0, *problem);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,7 +58,8 @@ class Wire {
 
   /// Opens the connection to a peer, where this rank is the one to do so: the higher rank goes to the lower. The reason
   /// where that is impossible.
-  [[nodiscard]] std::optional<std::string> open(std::size_t peer, Clock::time_point deadline);
+  [[nodiscard]] std::optional<std::string> open(std::size_t peer, Clock::time_point deadline,
+                                                const std::function<bool()>& pointless = {});
   /// The other half: takes the connection that a higher rank has opened. False where it is not there in time.
   [[nodiscard]] bool take(std::size_t peer, Clock::time_point deadline);
   /// Waits until the peers' machines have everything that was sent, or there is a verdict, at most until the deadline.
@@ -69,7 +71,8 @@ class Wire {
   };
   [[nodiscard]] Control open_control(std::size_t peer, Clock::time_point deadline);
   /// A connection for messages between the two ranks.
-  [[nodiscard]] Control open_mail(std::size_t peer, std::optional<Clock::time_point> deadline = {});
+  [[nodiscard]] Control open_mail(std::size_t peer, Clock::time_point deadline,
+                                  const std::function<bool()>& pointless = {});
 
  private:
   class Outgoing;
@@ -92,7 +95,8 @@ class Wire {
   void open_in_operation(std::size_t peer);
   void wait_for(Outgoing* out, Incoming* in);
   void join(std::size_t peer, core::Descriptor socket);
-  [[nodiscard]] Control connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline);
+  [[nodiscard]] Control connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline,
+                                   const std::function<bool()>& pointless = {});
   [[noreturn]] void lost(std::size_t peer);
   [[noreturn]] void refuse(std::size_t peer, const Header& received, std::size_t expected);
 
