@@ -208,6 +208,7 @@ void Sentinel::turn() {
   (void)poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
 
   take_requests();
+  if (!running_) return;
   for (Guest& guest : reception_.serve()) welcome(std::move(guest));
   for (ControlLink& link : links_) {
     link.flush();
@@ -350,6 +351,8 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
       return;
     }
     case NoticeKind::Abort: {
+      // Its own comes back on other ways, and must not end it before it ends itself, with its code.
+      if (read_body<Abort>(body).rank == settings_.rank) return;
       tell(Whom::Everyone, whole, &link);
       end_process();
     }
