@@ -12,10 +12,11 @@ target_compile_options(cobre_compile_options INTERFACE
   $<$<BOOL:${COBRE_COMM_WERROR}>:-Werror>
   # The bits of a reduction must not depend on whether a compiler fused a multiplication into an addition.
   -ffp-contract=off)
-# Where several sources are compiled as one (CMAKE_UNITY_BUILD), each is a file that another one includes.
+# Where several sources are compiled as one (CMAKE_UNITY_BUILD), each is a file that another one includes, and sees what is
+# local to others. Where each is compiled by itself these warnings are on, with both compilers: the linter's is clang.
 if(CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
-  target_compile_options(cobre_compile_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  target_compile_options(cobre_compile_options INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 if(COBRE_COMM_CRASH_POINTS)
   target_compile_definitions(cobre_compile_options INTERFACE COBRE_COMM_CRASH_POINTS)
