@@ -127,6 +127,7 @@ class FuzzPipes {
   explicit FuzzPipes(std::vector<std::byte> stream) : stream_(std::move(stream)) {}
 
   static void enter(const Where&) {}
+  [[nodiscard]] static bool usable() { return true; }
   static void reach(const Where&, std::size_t) {}
   static std::size_t push(std::size_t, std::span<const std::byte>, std::span<const std::byte>) { return 0; }
   std::size_t pull(std::size_t peer, std::byte* into, std::size_t most) {
