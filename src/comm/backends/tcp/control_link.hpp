@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
@@ -71,8 +72,8 @@ class ControlLink {
     flush();
     if (has_unsent()) return false;
     (void)shutdown(fd(), SHUT_WR);
-    for (;;) {
-      const ssize_t got = recv(fd(), nullptr, most_at_once, MSG_DONTWAIT | MSG_TRUNC);
+    for (std::array<std::byte, 2048> forgotten{};;) {
+      const ssize_t got = recv(fd(), forgotten.data(), forgotten.size(), MSG_DONTWAIT);
       if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return true;
       if (got < 0 && errno == EAGAIN) return settled(fd());
     }
