@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cobre/comm.hpp>
 
+#include <array>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -46,9 +47,9 @@ int main(int argc, char** argv) {
   using cobre::comm::ShmConfig;
   if (how == "threads") {
     const std::string name = "library-" + std::to_string(getpid());
-    std::vector<std::thread> ranks;
-    for (std::size_t rank = 0; rank < 3; ++rank) {
-      ranks.emplace_back([&, rank] { sum_up_as(rank, 3, &ShmConfig::name, name, "threads"); });
+    std::array<std::thread, 3> ranks;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks[rank] = std::thread([&, rank] { sum_up_as(rank, ranks.size(), &ShmConfig::name, name, "threads"); });
     }
     for (std::thread& rank : ranks) rank.join();
   } else if (how == "shm") {
