@@ -43,7 +43,7 @@ inline constexpr std::size_t reduce_op_count = static_cast<std::size_t>(ReduceOp
   }
   return "unknown operation";
 }
-/// By name. Whoever prints has <ostream>; whoever reduces need not.
+/// By name. Whoever prints has `<ostream>`; whoever reduces need not.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, ReduceOp op) {
   return out << to_string(op);
