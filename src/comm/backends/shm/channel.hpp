@@ -308,7 +308,7 @@ class Channel {
 
   void come_together() noexcept;
   void wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank);
-  void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank);
+  void sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank, std::chrono::nanoseconds longest);
 
   // verdict.cpp
   [[noreturn]] void refuse_to_enter() { refuse(where()); }
