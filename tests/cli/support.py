@@ -2,8 +2,12 @@
 import os
 import re
 import subprocess
+import sys
 import time
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
+import own_mpi_directory  # noqa: E402, F401
 
 COMMAND = os.environ["COBRE_COMM_COMMAND"]
 RANKS = os.environ["COBRE_COMM_TEST_RANKS"]

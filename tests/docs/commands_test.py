@@ -11,6 +11,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
+import own_mpi_directory  # noqa: E402, F401
+
 BUILD, COMMAND, LAUNCHER = (Path(argument) for argument in sys.argv[1:4])
 del sys.argv[1:]
 ROOT = Path(__file__).parents[2]

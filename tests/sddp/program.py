@@ -5,7 +5,11 @@ import os
 import pathlib
 import shlex
 import subprocess
+import sys
 import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
+import own_mpi_directory  # noqa: E402, F401
 
 LIMIT = 100  # seconds for one run
 TINY = "--stages 4 --hydros 3 --thermals 2 --order 2 --scenarios 7 --openings 3 --iterations 6".split()

@@ -17,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+import own_mpi_directory  # noqa: F401
+
 STARTS = 3
 REPORT_AFTER = 110.0  # tests under MPI have 120 s
 TICKS = os.sysconf("SC_CLK_TCK")
