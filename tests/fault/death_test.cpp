@@ -302,6 +302,28 @@ TEST_P(Death, SeenFirstInADuplicateIsNamedByThoseWhoMissWhoeverLeftBecauseOfIt) 
   EXPECT_EQ(ranks[0].words(), killed(2));
 }
 
+// The same where rank 1 does not die: it has left one duplicate, and has not come to leaving the other one yet.
+TEST_P(Death, OfOneDuplicateIsNamedByThoseWhoMissInAnotherOneWhoeverLeftBecauseOfIt) {
+  test::Shared<Board> board;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    auto one = comm.split(0);
+    auto other = comm.split(0);
+    comm.barrier();
+    if (comm.rank() == 0) return outcome_of([&] { other->barrier(); });
+    std::string words = "left";
+    if (comm.rank() == 2) words = outcome_of([&] { one->barrier(); });
+    one.reset();
+    if (comm.rank() == 1) eventually([&] { return board->go.load(); });
+    other.reset();
+    eventually([&] { return board->go.load(); });  // the third one goes on for everybody
+    return words;
+  });
+  EXPECT_EQ(ranks[0].words(), "PeerFailed 1");
+  board->go = true;
+  EXPECT_EQ(ranks[1].words(), "left");
+  EXPECT_EQ(ranks[2].words(), "PeerFailed 1");
+}
+
 TEST_P(Death, DuringASplitIsNamedByEveryOtherRank) {
   test::Shared<test::Meeting> met;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {

@@ -55,7 +55,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
       peers_(std::move(gathering.peers)),
       job_(whole != nullptr ? whole->job_ : std::make_shared<const Peers>(peers_)),
       job_ranks_(std::move(job_ranks)),
-      kin_(whole != nullptr ? whole->kin_ : std::make_shared<Kin>()),
+      kin_(whole != nullptr ? whole->kin_ : std::make_shared<core::Kin>()),
       links_(std::move(gathering.links)),
       agreement_(*reinterpret_cast<const Agreement*>(segment_.data())),
       // The ranks that a part leaves out need cores all the same.
@@ -74,7 +74,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
   segment_.keep_from_children();
   // The pages are there; this spares the first operations the faults of mapping them.
   (void)madvise(segment_.data(), segment_.bytes(), MADV_POPULATE_WRITE);
-  kin_->join(channel_, job_ranks_);
+  kin_->join(this, job_ranks_, [this](std::size_t rank) { channel_.blame(rank); });
   channel_.on_failure([this](std::size_t rank) { kin_->blame(job_ranks_[rank]); });
 }
 
@@ -98,7 +98,7 @@ Endpoint::~Endpoint() {
     segment_.forget();
     return;
   }
-  kin_->leave(channel_);
+  kin_->leave(this);
   core::crash_point<"shm.depart.begun">();
   channel_.depart();
   core::crash_point<"shm.depart.done">();

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "comm/backends/shm/channel.hpp"
-#include "comm/backends/shm/kin.hpp"
 #include "comm/backends/shm/mail.hpp"
 #include "comm/backends/shm/part_copies.hpp"
 #include "comm/backends/shm/reach.hpp"
@@ -22,6 +21,7 @@
 #include "comm/backends/shm/ring.hpp"
 #include "comm/backends/shm/stream.hpp"
 #include "comm/core/fork_guard.hpp"
+#include "comm/core/kin.hpp"
 
 namespace cobre::comm::shm {
 
@@ -204,7 +204,7 @@ class Endpoint {
   Peers peers_;
   std::shared_ptr<const Peers> job_;    // the ranks of the group from which all others were split
   std::vector<std::size_t> job_ranks_;  // what these are called there
-  std::shared_ptr<Kin> kin_;
+  std::shared_ptr<core::Kin> kin_;
   std::vector<core::Descriptor> links_;
   Agreement agreement_;
   Channel::Settings settings_;

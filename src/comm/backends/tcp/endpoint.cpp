@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "comm/algorithms/collectives.hpp"
 #include "comm/algorithms/self_mail.hpp"
@@ -24,7 +25,13 @@ constexpr std::chrono::milliseconds between_looks = 10ms;  // at rank 0, while o
 }  // namespace
 
 Endpoint::Endpoint(const TcpConfig& config)
-    : config_(config), rank_(config.rank), size_(config.size), ledger_(config.ledger) {
+    : config_(config),
+      rank_(config.rank),
+      size_(config.size),
+      job_ranks_(size_),
+      kin_(std::make_shared<core::Kin>()),
+      ledger_(config.ledger) {
+  std::iota(job_ranks_.begin(), job_ranks_.end(), std::size_t{0});
   if (size_ > 1) {
     meet();
   } else {
@@ -68,19 +75,22 @@ void Endpoint::keep_facts(const Gathering& gathering) {
 
 Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& check) {
   ledger_.open();
-  Sentinel::Settings settings{.rank = rank_,
-                              .size = size_,
-                              .link_key = gathering.link_key,
-                              .timeout = config_.timeout,
-                              .warn_after = config_.warn_after,
-                              .host_timeout = config_.host_timeout,
-                              .members = gathering.members,
-                              .visited = {},
-                              .step = hosts_.step};
+  Sentinel::Settings settings{
+      .rank = rank_,
+      .size = size_,
+      .link_key = gathering.link_key,
+      .timeout = config_.timeout,
+      .warn_after = config_.warn_after,
+      .host_timeout = config_.host_timeout,
+      .members = gathering.members,
+      .visited = {},
+      .step = hosts_.step,
+      .on_failure = [kin = kin_, ranks = job_ranks_](std::size_t rank) { kin->blame(ranks[rank]); }};
   for (const std::size_t peer : usual_peers(rank_, size_, hosts_.step)) {
     if (peer < rank_) settings.visited.set(peer);
   }
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
+  kin_->join(this, job_ranks_, [this](std::size_t rank) { sentinel_->blame(rank); });
   wire_ = std::make_unique<Wire>(rank_, gathering, *sentinel_, policy_, config_.host_timeout);
   return connect_links(gathering.deadline, check);
 }
@@ -203,7 +213,9 @@ Endpoint::~Endpoint() {
   if (sentinel_ == nullptr) return;
   if (guard_.in_child()) {
     sentinel_->forget_thread();
-  } else if (!finished_) {
+    return;
+  }
+  if (!finished_) {
     core::crash_point<"tcp.depart.begun">();
     mail_ = nullptr;  // waits until what it sent is where it belongs; while this rank can still be told why it is not
     // The kernel takes what was sent to a peer that has not come to read it yet, and throws it away at its leisure once
@@ -215,6 +227,7 @@ Endpoint::~Endpoint() {
     sentinel_->say_goodbye();
     core::crash_point<"tcp.depart.done">();
   }
+  kin_->leave(this);
 }
 
 // After the links: alone, or over the network. Where all ranks share memory, their messages go through it too.

@@ -22,6 +22,7 @@
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "comm/core/fork_guard.hpp"
+#include "comm/core/kin.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "comm/backends/shm/endpoint.hpp"
 #endif
@@ -126,6 +127,8 @@ class Endpoint {
   std::weak_ptr<Endpoint> whole_;
   std::size_t rank_;
   std::size_t size_;
+  std::vector<std::size_t> job_ranks_;  // what each is called in the group from which all were split
+  std::shared_ptr<core::Kin> kin_;      // all that were
 
   // What the ranks of parts need to find each other.
   std::vector<Member> members_;

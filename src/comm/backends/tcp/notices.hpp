@@ -79,8 +79,8 @@ struct Warning {
 
 struct Farewell {
   std::uint32_t rank = 0;
-  std::uint32_t reserved = 0;
-  std::uint64_t left = 0;  // the last operation that it joined
+  std::uint32_t missed = 0;  // 1 + the rank whose failure made it leave, as another communicator told it; 0: none
+  std::uint64_t left = 0;    // the last operation that it joined
 };
 
 struct Abort {

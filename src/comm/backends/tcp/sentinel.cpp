@@ -45,6 +45,7 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledge
       knock_(open_bell()),
       arrived_(settings_.size),
       arrived_mail_(settings_.size),
+      missed_(settings_.size),
       reception_(settings_.link_key, std::move(doors), places_at_the_door),
       left_(settings_.size),
       parent_rank_(parent_of(settings_.rank)),
@@ -164,6 +165,10 @@ void Sentinel::on_verdict(std::function<void(const Verdict&)> call) {
 }
 
 Verdict Sentinel::failure_of(std::size_t rank) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (missed_[rank] != 0) rank = missed_[rank] - 1;
+  }
   Verdict verdict;
   verdict.kind = VerdictKind::PeerFailed;
   verdict.subject = static_cast<std::uint32_t>(rank);
@@ -237,6 +242,7 @@ void Sentinel::take_requests() {
       case Request::Kind::Neighbour: links_.emplace_back(std::move(request.socket), request.peer); break;
       case Request::Kind::Goodbye:
         tell(Whom::Everyone, notice(NoticeKind::Farewell, Farewell{.rank = static_cast<std::uint32_t>(settings_.rank),
+                                                                   .missed = blamed_.load(std::memory_order_relaxed),
                                                                    .left = journal_.left()}));
         goodbye_ = true;
         break;
@@ -335,11 +341,12 @@ void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byt
     }
     case NoticeKind::Farewell: {
       const auto farewell = read_body<Farewell>(body);
-      if (farewell.rank >= settings_.size || left_[farewell.rank]) return;
+      if (farewell.rank >= settings_.size || farewell.missed > settings_.size || left_[farewell.rank]) return;
       left_[farewell.rank] = farewell.left;
       {
         const std::lock_guard lock(mutex_);
         departed_.set(farewell.rank);
+        missed_[farewell.rank] = farewell.missed;
       }
       tell(Whom::Everyone, whole, &link);
       // Those below the one who left go on with another parent, and what they told it is to be told again.
@@ -481,6 +488,7 @@ void Sentinel::adopt(const Verdict& verdict) {
   if (!verdict_) verdict_ = verdict;
   if (verdict_->kind == VerdictKind::PeerFailed || verdict_->kind == VerdictKind::ReductionThrew) {
     ledger_.blame(verdict_->subject);
+    if (settings_.on_failure) settings_.on_failure(verdict_->subject);
   }
   // Pairs with the acquire in finished(): who sees it may take the lock and finds the verdict.
   finished_.store(true, std::memory_order_release);

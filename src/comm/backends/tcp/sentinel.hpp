@@ -48,6 +48,7 @@ class Sentinel {
     std::vector<Member> members;
     RankBits visited{};    // to whom this rank goes at the start with a link for messages: they never come with one
     std::size_t step = 1;  // every so-manieth rank is on the network
+    std::function<void(std::size_t)> on_failure{};  // told whom a verdict blames; neither throws nor waits
   };
 
   Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger);
@@ -85,8 +86,17 @@ class Sentinel {
   void report(const Verdict& verdict);
   /// The peer is in another operation than this rank.
   void report_disagreement(std::uint64_t sequence);
-  /// A verdict that names this peer.
+  /// A verdict that names this peer; or the one that it missed, where it left because of that.
   [[nodiscard]] Verdict failure_of(std::size_t rank) const;
+  /// Another communicator of this rank was told that this peer has failed, the first of several. If this rank leaves
+  /// because of that, whoever misses it is told of that peer.
+  void blame(std::size_t rank) noexcept {
+    std::uint32_t nobody = 0;
+    // Relaxed: who says goodbye because of it has learned of it from the thread that calls this.
+    if (rank != settings_.rank) {
+      blamed_.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank + 1), std::memory_order_relaxed);
+    }
+  }
 
   /// Called once there is a verdict, on the sentinel's thread or on this one.
   void on_verdict(std::function<void(const Verdict&)> call);
@@ -157,11 +167,13 @@ class Sentinel {
   std::vector<core::Descriptor> arrived_mail_;   // likewise, for messages
   std::atomic<std::uint64_t> mail_arrivals_{0};  // pairs with the release after one was stored
   RankBits departed_;
-  RankBits connected_;  // neighbours above this rank
+  std::vector<std::uint32_t> missed_;  // by rank: 1 + the one whose failure made it leave, or 0
+  RankBits connected_;                 // neighbours above this rank
   std::optional<Verdict> verdict_;
   bool stopped_ = false;
   std::function<void(const Verdict&)> on_verdict_;
   std::atomic<bool> finished_{false};
+  std::atomic<std::uint32_t> blamed_{0};  // 1 + a rank
 
   // The thread's own.
   Reception reception_;

@@ -62,7 +62,9 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
       whole_(whole),
       rank_(division.rank),
       size_(division.members().size()),
+      kin_(whole->kin_),
       ledger_(-1) {  // the launcher's file belongs to the job's first communicator
+  for (const std::size_t member : division.members()) job_ranks_.push_back(whole->job_ranks_[member]);
   config_.rank = rank_;
   config_.size = size_;
   config_.ledger = config_.witness = -1;
