@@ -5,6 +5,7 @@ Each node daemon has a host name of its own (a UTS namespace), a folder of its o
 programs look for it (a mount namespace), so that its tasks see what tasks of two machines see. Needs root: namespaces do.
 """
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import time
 
 NODES = ("n1", "n2")
 PATIENCE = 20  # seconds for the cluster to come up
+PORTS_OF_STEPS = 50
 
 CONFIGURATION = """
 ClusterName=test
@@ -51,13 +53,17 @@ SlurmdParameters=config_overrides
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """The first of so many in a row. Not any that the kernel offers: those it gives to every client of this machine, also
+    between two steps of a job; and below those that steps without a port of their own choose."""
+    while True:
+        first = random.randrange(10000, 20000 - count)
+        try:
+            for port in range(first, first + count):
+                with socket.socket() as one:
+                    one.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
 
 
 class Cluster:
@@ -78,12 +84,14 @@ class Cluster:
         return self
 
     def start(self):
-        controller, n1, n2, steps, sruns = free_ports(5)
+        daemons = free_ports(3 + 2 * PORTS_OF_STEPS)
+        steps = daemons + 3
+        sruns = steps + PORTS_OF_STEPS
         with open(f"{self.folder}/slurm.conf", "w", encoding="utf-8") as file:
-            file.write(CONFIGURATION.format(host=socket.gethostname(), folder=self.folder, controller_port=controller,
-                                            n1_port=n1, n2_port=n2, memory=2000,
-                                            step_ports=f"{steps}-{min(steps + 50, 65535)}",
-                                            srun_ports=f"{sruns}-{min(sruns + 50, 65535)}"))
+            file.write(CONFIGURATION.format(host=socket.gethostname(), folder=self.folder, controller_port=daemons,
+                                            n1_port=daemons + 1, n2_port=daemons + 2, memory=2000,
+                                            step_ports=f"{steps}-{steps + PORTS_OF_STEPS - 1}",
+                                            srun_ports=f"{sruns}-{sruns + PORTS_OF_STEPS - 1}"))
         with open(f"{self.folder}/munge.key", "wb") as file:
             file.write(os.urandom(1024))
         os.chmod(f"{self.folder}/munge.key", 0o600)
