@@ -39,7 +39,7 @@ class OneMachine(CommandTest):
 
     def test_a_timeout_says_who_was_where(self):
         for shared_memory in ("1", "0"):
-            job = run("run", "--backend", "tcp", "-n", 3, "--timeout", 1, RANKS, "stuck", 1,
+            job = run("run", "--backend", "tcp", "-n", 3, "--timeout", 3, RANKS, "stuck", 1,
                       env={**os.environ, "COBRE_TCP_SHARED_MEMORY": shared_memory})
             self.assertEqual(job.returncode, 124)
             self.assertIn("rank 1 after barrier, ranks 0 and 2 in allreduce of 1 x double with Max", job.stderr)

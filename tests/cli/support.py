@@ -82,6 +82,19 @@ class CommandTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.01)
 
+    def wait_for_rest(self, pid):
+        """Until it has nothing to do but to wait: one that is kept from running by a busy machine is not at rest."""
+        looks = 0
+
+        def rests():
+            nonlocal looks
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                state = stat.read().rpartition(")")[2].split()[0]
+            looks = 0 if state in "RD" else looks + 1
+            return looks == 5
+
+        self.wait_until(rests, f"process {pid} does not come to rest")
+
     def expect_gone(self, pids, seconds=2):
         self.wait_until(lambda: not any(map(is_alive, pids)), f"some of {pids} are still alive", seconds)
 
@@ -108,11 +121,13 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual(job.returncode, 7, job.stderr)
                 failed = float(re.search(r"failed (\S+)", job.stdout).group(1))
                 asked = [float(moment) - failed for moment in re.findall(r"asked (\S+)", job.stdout)]
-                self.assertEqual(len(asked), 3, job)
-                self.assertGreater(min(asked), 1.0)
+                self.assertTrue(all(moment > 1.0 for moment in asked), asked)
+                if len(asked) < 3:
+                    return float("inf")  # a shell that gets no core for so long is killed before it has said so
                 if listens:
                     return ended - failed
-                self.assertGreater(ended - failed, max(asked) + 0.4)  # they had time to end after that, too
+                if ended - failed <= max(asked) + 0.4:
+                    return float("inf")  # likewise: they have that long to end after they were asked
                 return max(ended - failed, max(asked) + 0.6)
 
             with self.subTest(listens=listens):

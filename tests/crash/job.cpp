@@ -19,6 +19,7 @@ constexpr auto longest_job = 15s;       // hangs, beyond
 constexpr auto longest_detection = 1s;  // of a rank that is known to the others, with far more ranks than cores
 constexpr auto longest_coming = 5s;     // of one that fell before: the time for coming, and for telling
 constexpr auto stopped_for = 3ms;
+constexpr auto too_late = "took too long";
 
 }  // namespace
 
@@ -154,13 +155,13 @@ std::string Job::problem_of(std::size_t rank) const {
       if (report.exit_code >= 0 && report.exit_code != exit_code_of_victim()) {
         problem << "names exit code " << report.exit_code;
       }
-      if (took > (at_start ? longest_coming : longest_detection)) problem << "took too long";
+      if (took > (at_start ? longest_coming : longest_detection)) problem << too_late;
       break;
     case Ending::InitializationFailed: {
       // Before it was known, it is one that did not come.
       const bool named = said.find("rank " + std::to_string(plan_.victim)) != std::string::npos;
       if (!at_start || !named) problem << "failed otherwise" << said;
-      if (took > longest_coming) problem << "took too long";
+      if (took > longest_coming) problem << too_late;
       break;
     }
     case Ending::Other: {
@@ -176,6 +177,22 @@ std::string Job::problem_of(std::size_t rank) const {
   return problem.str();
 }
 
+std::string Job::problem_at(std::size_t rank) const {
+  const bool is_victim = rank == plan_.victim && lethal() && fell();
+  return is_victim ? problem_of_victim() : problem_of(rank);
+}
+
+bool Job::was_only_late() const {
+  if (hung_) return false;
+  bool late = false;
+  for (std::size_t rank = 0; rank < plan_.size; ++rank) {
+    const std::string problem = problem_at(rank);
+    if (!problem.empty() && problem != too_late) return false;
+    late = late || !problem.empty();
+  }
+  return late;
+}
+
 std::string Job::problems() const {
   std::ostringstream text;
   if (hung_) {
@@ -187,8 +204,7 @@ std::string Job::problems() const {
     return plan_.text() + ": " + text.str();
   }
   for (std::size_t rank = 0; rank < plan_.size; ++rank) {
-    const bool is_victim = rank == plan_.victim && lethal() && fell();
-    const std::string problem = is_victim ? problem_of_victim() : problem_of(rank);
+    const std::string problem = problem_at(rank);
     if (!problem.empty()) text << " rank " << rank << " " << problem << ";";
   }
   return text.str().empty() ? "" : plan_.text() + ":" + text.str();

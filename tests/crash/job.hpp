@@ -89,6 +89,8 @@ class Job {
   [[nodiscard]] bool fell() const { return board_->fell.load() != 0; }
   /// What is not as it should be; empty where all is well.
   [[nodiscard]] std::string problems() const;
+  /// Whether that is nothing but that somebody knew too late.
+  [[nodiscard]] bool was_only_late() const;
   /// How long after the fall each of the others knew.
   [[nodiscard]] std::vector<Clock::duration> detection_times() const;
 
@@ -97,6 +99,7 @@ class Job {
     pid_t pid = 0;
     std::optional<int> status;
   };
+  [[nodiscard]] std::string problem_at(std::size_t rank) const;
   [[nodiscard]] std::string problem_of(std::size_t rank) const;
   [[nodiscard]] std::string problem_of_victim() const;
   [[nodiscard]] int signal_of_victim() const;

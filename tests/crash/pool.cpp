@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -19,6 +20,17 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t at_once = 6;  // most of a job is waiting
 constexpr auto between_looks = 300us;
+constexpr int most_attempts = 3;
+
+struct Attempt {
+  Plan plan;
+  int number;
+};
+struct Running {
+  explicit Running(const Attempt& attempt) : job(attempt.plan), number(attempt.number) {}
+  Job job;
+  int number;
+};
 
 // Shared memory has no name here and dies with its last process; the socket at which a group meets has one.
 bool is_listening(const std::string& group) {
@@ -36,31 +48,39 @@ double milliseconds(Clock::duration time) {
 
 }  // namespace
 
+// Names are right each time. The machine has far fewer cores than there are ranks, and may have other things to do: a
+// plan whose ranks were late is tried again, and may not be late three times.
 Tally run_all(const std::vector<Plan>& plans) {
   // Whatever a rank leaves running becomes a child of this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Tally tally;
   std::string last_group;
-  std::list<Job> running;
-  auto next = plans.begin();
-  while (next != plans.end() || !running.empty()) {
-    while (running.size() < at_once && next != plans.end()) running.emplace_back(*next++);
-    for (auto job = running.begin(); job != running.end();) {
-      if (!job->advance()) {
-        ++job;
+  std::deque<Attempt> waiting;
+  for (const Plan& plan : plans) waiting.push_back({plan, 1});
+  std::list<Running> running;
+  while (!waiting.empty() || !running.empty()) {
+    for (; running.size() < at_once && !waiting.empty(); waiting.pop_front()) running.emplace_back(waiting.front());
+    for (auto current = running.begin(); current != running.end();) {
+      Job& job = current->job;
+      if (!job.advance()) {
+        ++current;
         continue;
       }
       ++tally.jobs;
-      last_group = job->name();
-      if (const std::string problems = job->problems(); !problems.empty()) tally.problems.push_back(problems);
-      if (!job->fell()) {
+      last_group = job.name();
+      if (job.was_only_late() && current->number < most_attempts) {
+        waiting.push_back({job.plan(), current->number + 1});
+      } else if (const std::string problems = job.problems(); !problems.empty()) {
+        tally.problems.push_back(problems);
+      }
+      if (!job.fell()) {
         ++tally.missed;
       } else {
-        if (job->plan().point != nullptr) tally.points.insert(job->plan().point->name());
-        const auto times = job->detection_times();
+        if (job.plan().point != nullptr) tally.points.insert(job.plan().point->name());
+        const auto times = job.detection_times();
         tally.detections.insert(tally.detections.end(), times.begin(), times.end());
       }
-      job = running.erase(job);
+      current = running.erase(current);
     }
     std::this_thread::sleep_for(between_looks);
   }

@@ -284,7 +284,7 @@ TEST_P(ChannelFault, ADroppedSendWaitsNoLongerThanTheTimeout) {
                        ++board->ready;
                        return outcome_of([&] { comm.send(1, 1); });
                      },
-                     {.timeout = 200ms});
+                     {.timeout = 1s});
   EXPECT_EQ(ranks[0].words(), "InvalidCommunicator");
   EXPECT_EQ(ranks[1].words(), "idle");
 }

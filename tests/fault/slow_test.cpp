@@ -42,14 +42,16 @@ TEST_P(SlowRank, ThatIsStoppedIsWaitedForAndNotTakenForDead) {
 
 // Its whole process is stopped, and in a tree one of the others stands behind it.
 TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutOnEveryRankAndLearnsItLater) {
+  test::Shared<test::Meeting> met;
   auto ranks = start(4,
                      [&](const CommBackend& comm) -> std::string {
                        comm.barrier();
+                       met->wait_for(4);
                        if (comm.rank() == 2) raise(SIGSTOP);
                        const std::string first = outcome_of([&] { comm.barrier(); });
                        return first + "; " + outcome_of([&] { comm.barrier(); });
                      },
-                     {.timeout = 300ms});
+                     {.timeout = 1s});
   for (const std::size_t rank : {0U, 1U, 3U}) {
     EXPECT_EQ(ranks[rank].words(), "TimedOut 2; InvalidCommunicator") << "rank " << rank;
   }
@@ -74,7 +76,7 @@ TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutWhereverItStands) {
                          if (comm.rank() == victim) raise(SIGSTOP);
                          return outcome_of([&] { comm.barrier(); });
                        },
-                       {.timeout = 300ms});
+                       {.timeout = 1s});
     for (std::size_t rank = 0; rank < 8; ++rank) {
       if (rank == victim) continue;
       EXPECT_EQ(ranks[rank].words(), "TimedOut " + std::to_string(victim)) << "rank " << rank;
@@ -83,35 +85,39 @@ TEST_P(SlowRank, ThatIsStoppedIsNamedByTheTimeoutWhereverItStands) {
 }
 
 TEST_P(SlowRank, IsNamedByTheTimeoutOnEveryRank) {
+  test::Shared<test::Meeting> met;
   auto ranks = start(5,
                      [&](const CommBackend& comm) -> std::string {
                        comm.barrier();
-                       if (comm.rank() == 3) std::this_thread::sleep_for(1s);
+                       met->wait_for(5);
+                       if (comm.rank() == 3) std::this_thread::sleep_for(2500ms);
                        return outcome_of([&] { (void)comm.allreduce(1, ReduceOp::Sum); });
                      },
-                     {.timeout = 300ms});
+                     {.timeout = 1s});
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "TimedOut 3");
 }
 
 TEST_P(SlowRank, IsWarnedAboutByTheLowestRankThatWaitsAtDoublingIntervals) {
+  test::Shared<test::Meeting> met;
   auto ranks = start(3,
                      [&](const CommBackend& comm) -> std::string {
                        std::string lines;
                        int count = 0;
+                       comm.barrier();
                        cobre::comm::set_warning_sink([&](std::string_view line) {
                          lines = line;
                          ++count;
                        });
-                       comm.barrier();
-                       if (comm.rank() == 2) std::this_thread::sleep_for(1100ms);
+                       met->wait_for(3);
+                       if (comm.rank() == 2) std::this_thread::sleep_for(2200ms);
                        std::vector<double> data(10, 1.0);
                        comm.allreduce_inplace(data, ReduceOp::Sum);
                        cobre::comm::set_warning_sink({});
                        return std::to_string(count) + " " + lines;
                      },
-                     {.warn_after = 200ms});
+                     {.warn_after = 400ms});
   const std::string words = ranks[0].words();
-  // After 0.2, 0.4 and 0.8 seconds; the last one may come after the end of the wait.
+  // After 0.4, 0.8 and 1.6 seconds; the last one may come after the end of the wait.
   EXPECT_TRUE(words.starts_with("3 ") || words.starts_with("2 ")) << words;
   EXPECT_NE(words.find("allreduce on rank 0 of 3: waiting for"), std::string::npos) << words;
   EXPECT_NE(words.find("rank 0 in allreduce of 10 x double with Sum"), std::string::npos) << words;

@@ -61,16 +61,18 @@ TEST(TcpSlowRank, ThatIsStoppedIsWaitedForAlsoByWhoeverConnectsToItForTheFirstTi
                                raise(SIGSTOP);
                              }
                              if (comm.rank() != 3) {
-                               test::eventually([&] { return board->ready == 9; });
+                               test::eventually([&] { return board->ready == 10; });
                                return "";
                              }
-                             std::this_thread::sleep_for(50ms);
+                             test::eventually([&] { return board->ready == 9; });
                              std::vector<int> data(1);
                              const std::string words = outcome_of([&] { comm.send(data, 0); });
                              ++board->ready;
                              cobre::comm::set_warning_sink({});
                              return words + "; " + lines;
                            });
+  ranks[0].await_stop();
+  ++board->ready;
   const std::string words = ranks[3].words();
   EXPECT_TRUE(words.starts_with("TimedOut 0; ")) << words;
   EXPECT_NE(words.find("send on rank 3 of 8: waiting for"), std::string::npos) << words;

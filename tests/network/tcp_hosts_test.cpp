@@ -118,8 +118,8 @@ TEST(TcpHosts, GiveUpAFenceWhenItsTimeIsUp) {
         return words;
       },
       [](TcpConfig& config) {
-        config.timeout = 400ms;
-        config.warn_after = 150ms;
+        config.timeout = 1s;
+        config.warn_after = 300ms;
       });
   const std::string words = ranks[2].words();
   // The ranks of the local communicator are counted from 0.
@@ -217,7 +217,7 @@ TEST(TcpHosts, ThatCannotReachEachOtherAreBothNamed) {
   // Ranks 1 and 2 reach rank 0, but not each other.
   auto configs = test::tcp_configs(3, [](TcpConfig& config) {
     config.coordinator = Network::address(0);
-    config.connect_timeout = 1500ms;
+    config.connect_timeout = 10s;
   });
   std::vector<test::Process> ranks;
   for (std::size_t rank = 0; rank < 3; ++rank) {

@@ -134,6 +134,11 @@ class Process {
     });
   }
 
+  /// Returns when it is stopped.
+  void await_stop() const {
+    eventually([&] { return state() == 'T'; });
+  }
+
   /// What it said. A process that does not end in time is a failure, and is ended.
   std::string words(std::chrono::milliseconds longest = std::chrono::seconds(40)) {
     pollfd entry{process_, POLLIN, 0};

@@ -81,12 +81,12 @@ TEST(ShmRendezvous, CanBeRepeatedUnderTheSameNameAtOnce) {
 }
 
 TEST(ShmRendezvous, NamesTheRanksThatNeverCameOnEveryRankThatDid) {
-  const auto configs = shm_configs(5, [](ShmConfig& config) { config.connect_timeout = 300ms; });
+  const auto configs = shm_configs(5, [](ShmConfig& config) { config.connect_timeout = 2s; });
   auto first = process_of(configs[0]);
   auto third = process_of(configs[2]);
   const std::string expected =
       "backend 'shm' could not start: of 5 ranks, ranks 1, 3 and 4 did not come to the group '" + configs[0].name +
-      "' within 300 ms; start all of them on this machine with the same COBRE_SHM_NAME";
+      "' within 2000 ms; start all of them on this machine with the same COBRE_SHM_NAME";
   EXPECT_EQ(first.words(), expected);
   EXPECT_EQ(third.words(), expected);
 }

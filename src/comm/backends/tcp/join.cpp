@@ -112,7 +112,7 @@ class Joiner final : public Rendezvous {
     const auto source = bind_address_of(config_, address.family());
     Opened opened = open_connection(address, source, std::min(deadline_, now + patience_with_one_address));
     if (!opened.socket) {
-      problem_ = core::format("{} at {}", std::strerror(opened.error), address.text());
+      note(core::format("{} at {}", std::strerror(opened.error), address.text()));
       return false;
     }
     hurry(opened.socket.get());
@@ -120,7 +120,7 @@ class Joiner final : public Rendezvous {
     const auto until = std::min(deadline_, Clock::now() + patience_with_handshake);
     const std::optional<Key> key = config_.munge ? vouched_key(opened.socket.get(), until) : key_;
     if (!key) {
-      problem_ = core::format("MUNGE does not vouch for whoever listens at {}", address.text());
+      note_cause(core::format("MUNGE does not vouch for whoever listens at {}", address.text()));
       return false;
     }
     const Introduction met = introduce(opened.socket.get(), *key, Purpose::Join, config_.rank, 0, until);
@@ -128,23 +128,33 @@ class Joiner final : public Rendezvous {
       case Refusal::None:
         // It answered, so it has taken the connection, and the kernel knows whose it is.
         if (is_for_one_user(config_) && owner_of_other_end(opened.socket.get()) != geteuid()) {
-          problem_ = core::format("another user than {} listens at {}: set COBRE_TCP_SECRET_FILE, or take another port",
-                                  geteuid(), address.text());
+          note_cause(core::format("another user than {} listens at {}: set COBRE_TCP_SECRET_FILE, or take another port",
+                                  geteuid(), address.text()));
           return false;
         }
         socket_ = std::move(opened.socket);
         session_ = met.session;
         return true;
-      case Refusal::Silent: problem_ = core::format("whoever listens at {} does not answer", address.text()); break;
+      case Refusal::Silent: note(core::format("whoever listens at {} does not answer", address.text())); break;
       case Refusal::Stranger:
-        problem_ = core::format(
-            "whoever listens at {} does not know the job's secret: do all ranks have the same "
-            "COBRE_TCP_SECRET_FILE?",
-            address.text());
+        note_cause(
+            core::format("whoever listens at {} does not know the job's secret: do all ranks have the same "
+                         "COBRE_TCP_SECRET_FILE?",
+                         address.text()));
         break;
-      case Refusal::NotAdmitted: problem_ = core::format("{} closed the connection", address.text()); break;
+      case Refusal::NotAdmitted: note(core::format("{} closed the connection", address.text())); break;
     }
     return false;
+  }
+
+  // Why the last attempt failed, which is what keeps this rank out; unless an earlier one showed whom it meets there:
+  // that one may have gone, or not have answered in time, at the last attempt.
+  void note(std::string problem) {
+    if (!has_cause_) problem_ = std::move(problem);
+  }
+  void note_cause(std::string problem) {
+    problem_ = std::move(problem);
+    has_cause_ = true;
   }
 
   // Half of the key goes there in a credential, half comes back in another.
@@ -218,6 +228,7 @@ class Joiner final : public Rendezvous {
   std::uint32_t received_ = 0;
   Reply reply_;
   std::string problem_ = "nothing listens there";
+  bool has_cause_ = false;
 };
 
 }  // namespace

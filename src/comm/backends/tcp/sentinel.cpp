@@ -212,13 +212,14 @@ void Sentinel::turn() {
   if (proposed_at_ && !finished()) wake_at(*proposed_at_ + patience_with_reports);
   (void)poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
 
-  take_requests();
-  if (!running_) return;
   for (Guest& guest : reception_.serve()) welcome(std::move(guest));
   for (ControlLink& link : links_) {
     link.flush();
     link.receive([&](NoticeKind kind, auto body, auto whole) { hear(link, kind, body, whole); });
   }
+  // After what has come: the calling thread can only guess why a peer is gone, and the reason may lie there.
+  take_requests();
+  if (!running_) return;
   look_at_the_machines();
   bury_lost_links();
   look_for_those_who_left();
