@@ -135,7 +135,7 @@ void live(const Plan& plan, const std::string& name, std::size_t rank, Board& bo
   report.at = now();
   report.ending = ending;
   // A thread that has been joined stands there for a moment.
-  const bool alone = test::eventually([] { return entries_in("/proc/self/task") == 1; });
+  const bool alone = test::eventually([] { return entries_in("/proc/self/task") == 1; }, std::chrono::seconds(1));
   report.left_something = entries_in("/proc/self/fd") != descriptors || !alone || maps_shared_memory();
   _exit(0);
 }

@@ -410,7 +410,7 @@ TEST_P(Death, LeavesNoDescriptorNoThreadAndNoMappingBehind) {
       }
       { again[rank]().barrier(); }
       // A thread that has been joined stands there for a moment.
-      const bool alone = eventually([&] { return count("/proc/self/task") == 1; });
+      const bool alone = eventually([&] { return count("/proc/self/task") == 1; }, 1s);
       if (count("/proc/self/fd") != before || !alone) return "left something behind";
       return words;
     });

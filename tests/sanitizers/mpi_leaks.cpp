@@ -29,7 +29,7 @@ const char* __lsan_default_options() {
 }
 
 // GCC 12 guesses where the thread-local memory of a plugin lies: a block sixteen bytes after the beginning of a page is
-// taken for one of glibc 2.19, and what stands before it for the block's address. One process in some hundreds then
+// taken for one of glibc 2.19, and what stands before it for the block's address. Now and then a process
 // scans memory that is not there ("Tracer caught signal 11"). Without the guess, what only such a block points to
 // counts as leaked; that is memory of the plugins, and suppressed above.
 const char* __asan_default_options() {

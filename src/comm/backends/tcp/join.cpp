@@ -120,7 +120,7 @@ class Joiner final : public Rendezvous {
     const auto until = std::min(deadline_, Clock::now() + patience_with_handshake);
     const std::optional<Key> key = config_.munge ? vouched_key(opened.socket.get(), until) : key_;
     if (!key) {
-      note_cause(core::format("MUNGE does not vouch for whoever listens at {}", address.text()));
+      note(core::format("MUNGE does not vouch for whoever listens at {}", address.text()));
       return false;
     }
     const Introduction met = introduce(opened.socket.get(), *key, Purpose::Join, config_.rank, 0, until);
