@@ -2,7 +2,7 @@
 #
 #   cobre_mpi_launch_command(<out> <ranks>)      the command that goes before the program
 #
-# A folder may set cobre_mpi_launch_wrapper: a command that goes before the launcher.
+# cobre_mpi_launch_wrapper, where it is set, is a command that goes before the launcher.
 
 if(COBRE_COMM_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version

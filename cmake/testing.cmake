@@ -10,6 +10,12 @@ set(COBRE_COMM_TEST_LABELS "" CACHE STRING "Build only the tests that carry one 
 set(COBRE_COMM_TEST_WITHOUT "" CACHE STRING "Build none of the tests that carry one of these labels")
 set(COBRE_COMM_TEST_RANKS "1;2;3;4;5;8" CACHE STRING "The rank counts of the conformance suite")
 
+# Examples and benchmarks that are tests are started as the tests are.
+if(COBRE_COMM_MPI)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(cobre_mpi_launch_wrapper ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/launch_watched.py)
+endif()
+
 # cobre_test_is_wanted(<out> <labels of the test>…)
 function(cobre_test_is_wanted out)
   set(wanted TRUE)

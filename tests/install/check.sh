@@ -13,6 +13,7 @@ prefix=$folder/prefix
 
 rm -rf "$folder"
 mkdir -p "$folder"
+export OMPI_MCA_orte_tmpdir_base=$folder  # see tests/support/own_mpi_directory.py
 # The whole build for cobre-comm, which may bring ferrompi; ferrompi alone, to show that it needs no more.
 if [ "$package" = ferrompi ]; then
   for component in ferrompi ferrompi-dev; do
