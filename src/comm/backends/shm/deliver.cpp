@@ -6,9 +6,9 @@
 //   above                     exposed    from buffer to buffer, where all can be reached; with a root both ends copy
 //                             chunked    packed, chunk by chunk through its ring, where not
 //
-// Each rank chooses its way and says so in its post. Where all parts are equally long and short, everyone knows that
-// nobody takes many steps, and who gets nothing from a rank does not wait for it. Otherwise all wait for all posts,
-// from which they know how many steps it will take.
+// Each rank chooses its way and says so in its post. Who gets nothing from a rank does not wait for it where everyone
+// knows how many steps it takes: none where all parts are equally long and short; one where a rank would expose long
+// ones, whether any is long or not, so that nobody need ask. Otherwise all wait for all posts, which tell it.
 
 #include <algorithm>
 #include <array>
@@ -29,9 +29,9 @@ constexpr std::size_t inline_parts = inline_bytes - 2 * sizeof(Word);
 constexpr std::size_t depth = 4;  // chunks in a ring
 
 struct Notice {
-  Word way_and_bytes;  // the way in the lowest two bits
-  Word place;          // in the ring
-  std::array<std::byte, inline_parts> data;
+  Word way_and_bytes;                        // the way in the lowest two bits
+  Word place;                                // in the ring
+  std::array<std::byte, inline_parts> data;  // the table, where ranks are few, and parts behind it, if they fit
 
   [[nodiscard]] Way way() const noexcept { return static_cast<Way>(way_and_bytes % 4); }
   [[nodiscard]] std::size_t bytes() const noexcept { return way_and_bytes / 4; }
@@ -57,54 +57,108 @@ class Endpoint::Deliverer {
         channel_(endpoint.channel_),
         rank_(endpoint.rank_),
         size_(endpoint.size_),
-        table_bytes_(delivery.needs_table() ? size_ * sizeof(Entry) : 0),
+        posted_table_(delivery.needs_table() && others_table() <= inline_parts ? others_table() : 0),
+        table_bytes_(delivery.needs_table() && posted_table_ == 0 ? size_ * sizeof(Entry) : 0),
         chunk_((endpoint.ring_.bytes() - rounded(table_bytes_)) / depth / line_bytes * line_bytes) {
     for (std::size_t to = 0; to < size_; ++to) total_ += to == rank_ ? 0 : bytes(delivery.outgoing(to).count);
   }
 
   void run() {
-    if (delivery_.uniform() && is_short(bytes(delivery_.most_shown(size_)))) {
-      show();
-      take_own();
-      return take_short();
-    }
-    const Reading reading(channel_, endpoint_.peers_);
-    PartCopies copies(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
-    copies_ = &copies;
-    show();
-    channel_.await_posts();
-    std::size_t chunks = 0;
-    bool exposed = false;
-    for (std::size_t from = 0; from < size_; ++from) {
-      const Notice notice = endpoint_.payload_of<Notice>(from);
-      if (notice.way() == Way::Chunked) chunks = std::max(chunks, (notice.bytes() + chunk_ - 1) / chunk_);
-      exposed = exposed || notice.way() == Way::Exposed;
-    }
-    if (exposed) {
-      for_each_sender([&](std::size_t from) { open(from); });
-      channel_.publish_filled(1);
-      core::crash_point<"shm.parts_open">();
-    }
-    take_own();
-    for_each_sender([&](std::size_t from) { take(from); });
-    if (exposed) {
-      channel_.publish_drained(1);
-      if (way_ == Way::Exposed) {
-        for_each_receiver([&](std::size_t to) {
-          channel_.await_filled(to, 1);
-          core::crash_point<"shm.about_to_help">();
-          copies.help(to);
-        });
-        // The buffers belong to the others until all have fetched.
-        await_receivers(1);
-      }
-    }
-    one_piece_behind(
-        chunks, [&](std::size_t index) { show_chunk(index); }, [&](std::size_t index) { take_chunk(index); });
-    channel_.take_steps(std::max<std::size_t>(chunks, exposed ? 1 : 0));
+    if (delivery_.uniform() && is_short(bytes(delivery_.most_shown(size_)))) return run_short();
+    delivery_.has_root() && exposes() ? run_by_pairs() : run_together();
   }
 
  private:
+  struct LongParts {
+    std::optional<Reading> reading;
+    std::optional<PartCopies> copies;
+  };
+
+  void run_short() {
+    show();
+    take_own();
+    for_each_sender([&](std::size_t from) {
+      (void)channel_.await_post(from);
+      take(from);
+    });
+    note_posts_seen();
+  }
+
+  /// Each rank with those with whom it shares parts, in one step; nothing is in chunks.
+  void run_by_pairs() {
+    LongParts kept;
+    kept_ = &kept;
+    show();
+    const bool own_is_short = bytes(delivery_.incoming(rank_).count) < shortest_shared_part;
+    if (own_is_short) take_own();
+    for_each_sender([&](std::size_t from) {
+      (void)channel_.await_post(from);
+      note_way(from);
+    });
+    open_all();
+    if (!own_is_short) take_own();
+    for_each_sender([&](std::size_t from) { take(from); });
+    if (way_ == Way::Exposed) {
+      for_each_receiver([&](std::size_t to) { (void)channel_.await_post(to); });
+    }
+    finish_exposed();
+    channel_.take_steps(1);
+    note_posts_seen();
+  }
+
+  void run_together() {
+    LongParts kept;
+    kept_ = &kept;
+    show();
+    channel_.await_posts();
+    std::size_t chunks = 0;
+    for (std::size_t from = 0; from < size_; ++from) {
+      if (from != rank_) note_way(from);
+      const Notice notice = endpoint_.payload_of<Notice>(from);
+      if (notice.way() == Way::Chunked) chunks = std::max(chunks, (notice.bytes() + chunk_ - 1) / chunk_);
+    }
+    const Word steps = std::max<std::size_t>(chunks, exposed_ || way_ == Way::Exposed ? 1 : 0);
+    open_all();
+    take_own();
+    for_each_sender([&](std::size_t from) { take(from); });
+    finish_exposed();
+    one_piece_behind(
+        chunks, [&](std::size_t index) { show_chunk(index); }, [&](std::size_t index) { take_chunk(index); });
+    channel_.take_steps(steps);
+  }
+
+  void note_posts_seen() noexcept {
+    bool all = true;
+    for (std::size_t from = 0; from < size_; ++from) all = all && (from == rank_ || delivery_.links(from, rank_));
+    if (all) channel_.saw_all_posts();
+  }
+
+  /// Before this rank exposes its buffers, or reads those of others: what is short does without.
+  void prepare_exposed() {
+    if (kept_->copies) return;
+    kept_->reading.emplace(channel_, endpoint_.peers_);
+    kept_->copies.emplace(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
+  }
+  void note_way(std::size_t from) { exposed_ = exposed_ || endpoint_.payload_of<Notice>(from).way() == Way::Exposed; }
+  void open_all() {
+    if (!exposed_) return;
+    prepare_exposed();
+    for_each_sender([&](std::size_t from) { open(from); });
+    channel_.publish_filled(1);
+    core::crash_point<"shm.parts_open">();
+  }
+  void finish_exposed() {
+    if (exposed_) channel_.publish_drained(1);
+    if (way_ != Way::Exposed) return;
+    for_each_receiver([&](std::size_t to) {
+      channel_.await_filled(to, 1);
+      core::crash_point<"shm.about_to_help">();
+      kept_->copies->help(to);
+    });
+    // The buffers belong to the others until all have fetched.
+    await_receivers(1);
+  }
+
   [[nodiscard]] std::size_t bytes(std::size_t elements) const noexcept { return elements * delivery_.element_size(); }
   [[nodiscard]] const std::byte* sent(std::size_t element) const noexcept {
     return static_cast<const std::byte*>(delivery_.send()) + bytes(element);
@@ -118,10 +172,10 @@ class Endpoint::Deliverer {
     return shown <= inline_parts || (shown < too_long && shown <= endpoint_.ring_.bytes() / 4);
   }
   // The kernel takes its time for each page. That is worth it where one end would have nothing to do otherwise; where
-  // all send and receive, and have a core each, rings are faster as long as caches are near. All ranks choose alike.
+  // all send and receive, and have a core each, it was tried out. All ranks choose alike.
   [[nodiscard]] bool exposes() const noexcept {
     return endpoint_.single_copy_ && (delivery_.has_root() || endpoint_.reduces_from_origin() ||
-                                      endpoint_.stream_symmetric_ || size_ > endpoint_.agreement_.cpus);
+                                      endpoint_.kernel_exchanges_ || size_ > endpoint_.agreement_.cpus);
   }
   template <class Visit>
   void for_each_sender(Visit&& visit) {
@@ -161,40 +215,50 @@ class Endpoint::Deliverer {
     }
   }
 
+  /// Where the entry for `to` stands in the table of `from`: in a post there is no room for those that nobody reads.
+  [[nodiscard]] std::size_t place_in_table(std::size_t from, std::size_t to) const noexcept {
+    return (posted_table_ > 0 && to > from ? to - 1 : to) * sizeof(Entry);
+  }
+  [[nodiscard]] std::size_t others_table() const noexcept { return (size_ - 1) * sizeof(Entry); }
+
   void write_table(std::byte* into, bool packed) const {
-    if (table_bytes_ == 0) return;
+    if (!delivery_.needs_table()) return;
     std::size_t at = 0;
     for (std::size_t to = 0; to < size_; ++to) {
+      if (to == rank_) continue;
       const Part part = delivery_.outgoing(to);
       const Entry entry{part.count, packed ? at : part.displ};
-      std::memcpy(into + to * sizeof(Entry), &entry, sizeof entry);
-      if (to != rank_) at += part.count;
+      std::memcpy(into + place_in_table(rank_, to), &entry, sizeof entry);
+      at += part.count;
     }
   }
 
   void show() {
     Notice notice{};
-    if ((table_bytes_ == 0 && total_ <= inline_parts) || !has_receivers()) {
+    const auto table_at = [&](std::byte* ring) { return posted_table_ > 0 ? notice.data.data() : ring; };
+    if ((table_bytes_ == 0 && posted_table_ + total_ <= inline_parts) || !has_receivers()) {
       way_ = Way::Inline;
-      pack(notice.data.data(), 0, total_);
+      if (posted_table_ > 0) write_table(notice.data.data(), true);
+      pack(notice.data.data() + posted_table_, 0, total_);
     } else if (is_short(total_ + table_bytes_)) {
       way_ = Way::Shown;
       std::byte* const room = endpoint_.room_to_show(table_bytes_ + total_);
-      write_table(room, true);
+      write_table(table_at(room), true);
       pack(room + table_bytes_, 0, total_);
       notice.place = endpoint_.offset_of(room);
     } else if (exposes()) {
       way_ = Way::Exposed;
+      prepare_exposed();
       std::byte* const room = endpoint_.room_to_show(sizeof(Word) + table_bytes_);
       const auto address = reinterpret_cast<Word>(delivery_.send());
       std::memcpy(room, &address, sizeof address);
-      write_table(room + sizeof address, false);
+      write_table(table_at(room + sizeof address), false);
       notice.place = endpoint_.offset_of(room);
       if (delivery_.has_root()) offer();
     } else {
       way_ = Way::Chunked;
       (void)channel_.open_post();
-      write_table(endpoint_.ring_.take_all(channel_), true);
+      write_table(table_at(endpoint_.ring_.take_all(channel_)), true);
     }
     notice.way_and_bytes = 4 * total_ + static_cast<Word>(way_);
     endpoint_.post(notice);
@@ -207,31 +271,23 @@ class Endpoint::Deliverer {
                    bytes(part.count) >= too_long_for_caches);
   }
 
-  void take_short() {
-    for_each_sender([&](std::size_t from) {
-      (void)channel_.await_post(from);
-      take(from);
-    });
-    bool all = true;
-    for (std::size_t from = 0; from < size_; ++from) all = all && (from == rank_ || delivery_.links(from, rank_));
-    if (all) channel_.saw_all_posts();
-  }
-
   /// What `from` says of its part for this rank; throws where that is another length than is expected here.
   [[nodiscard]] Entry entry_of(std::size_t from, const Notice& notice) {
     const std::size_t expected = delivery_.incoming(from).count;
     const bool packed = notice.way() != Way::Exposed;
     Entry entry{expected, delivery_.known_displ(from, rank_, expected, packed)};
     if (delivery_.uniform()) return entry;
-    if (table_bytes_ == 0) {
+    if (!delivery_.needs_table()) {
       entry.count = notice.bytes() / delivery_.element_size();
+    } else if (posted_table_ > 0) {
+      std::memcpy(&entry, notice.data.data() + place_in_table(from, rank_), sizeof entry);
     } else if (notice.way() != Way::Inline) {
       const std::byte* table = endpoint_.ring_of(from);
       if (notice.way() == Way::Shown) table = endpoint_.shown_by(from, notice.place, table_bytes_);
       if (notice.way() == Way::Exposed) {
         table = endpoint_.shown_by(from, notice.place, sizeof(Word) + table_bytes_) + sizeof(Word);
       }
-      std::memcpy(&entry, table + rank_ * sizeof(Entry), sizeof entry);
+      std::memcpy(&entry, table + place_in_table(from, rank_), sizeof entry);
     }
     if (entry.count != expected) [[unlikely]] {
       channel_.disagree_on_length({.sender = from, .receiver = rank_, .sent = entry.count, .expected = expected});
@@ -243,14 +299,14 @@ class Endpoint::Deliverer {
   void offer() {
     for_each_receiver([&](std::size_t to) {
       const Part part = delivery_.outgoing(to);
-      copies_->offer(to, {sent(part.displ), bytes(part.count)});
+      kept_->copies->offer(to, {sent(part.displ), bytes(part.count)});
     });
   }
   void open(std::size_t from) {
     const Notice notice = endpoint_.payload_of<Notice>(from);
     if (notice.way() != Way::Exposed || !delivery_.has_root()) return;
     const std::size_t count = entry_of(from, notice).count;
-    copies_->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
+    kept_->copies->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
   }
 
   void take(std::size_t from) {
@@ -259,14 +315,21 @@ class Endpoint::Deliverer {
     if (entry.count == 0) return;
     std::byte* const into = received(delivery_.incoming(from).displ);
     switch (notice.way()) {
-      case Way::Inline: std::memcpy(into, notice.data.data() + bytes(entry.displ), bytes(entry.count)); return;
+      case Way::Inline: {
+        const std::size_t room = inline_parts - posted_table_;
+        if (entry.displ > room || bytes(entry.displ) > room || bytes(entry.count) > room - bytes(entry.displ))
+            [[unlikely]]
+          endpoint_.throw_corrupt(from);
+        std::memcpy(into, notice.data.data() + posted_table_ + bytes(entry.displ), bytes(entry.count));
+        return;
+      }
       case Way::Shown: {
         const Word place = notice.place + table_bytes_ + bytes(entry.displ);
         std::memcpy(into, endpoint_.shown_by(from, place, bytes(entry.count)), bytes(entry.count));
         return;
       }
       case Way::Exposed: {
-        if (copies_->is_open(from)) return copies_->take(from, into);
+        if (kept_->copies->is_open(from)) return kept_->copies->take(from, into);
         Word address = 0;
         std::memcpy(&address, endpoint_.shown_by(from, notice.place, sizeof address), sizeof address);
         return endpoint_.reach_.fetch(from, Place{address, 0, 0}, bytes(entry.displ), into, bytes(entry.count));
@@ -307,11 +370,13 @@ class Endpoint::Deliverer {
   Channel& channel_;
   std::size_t rank_;
   std::size_t size_;
-  std::size_t table_bytes_;
+  std::size_t posted_table_;  // bytes of the table, in the post …
+  std::size_t table_bytes_;   // … or before the parts
   std::size_t chunk_;
-  std::size_t total_ = 0;         // bytes for others
-  PartCopies* copies_ = nullptr;  // of a long operation
+  std::size_t total_ = 0;  // bytes for others
   Way way_ = Way::Inline;
+  bool exposed_ = false;       // somebody else's parts are, and so this rank takes a step
+  LongParts* kept_ = nullptr;  // of an operation in which there may be any
 };
 
 void Endpoint::deliver(const detail::OperationRecord& record, const Delivery& delivery) {

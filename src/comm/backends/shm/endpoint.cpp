@@ -88,7 +88,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
   try_single_copy(agreement_.single_copy);
   const detail::OperationRecord telling{.operation = detail::Operation::Barrier};
   topology_.placements = topology::placements_of(exchange(telling, topology::placement_here()));
-  try_streaming();
+  try_ways();
   channel_.set_timeout(config.timeout);
   channel_.block_of(rank_).attached.store(channel_.sequence(), std::memory_order_release);  // pairs with Witness
 }
@@ -127,44 +127,57 @@ void Endpoint::try_single_copy(bool wanted) {
 
 // Which stores reach a reader sooner depends on where the cores sit and on whether the writer goes on meanwhile: the
 // wrong kind costs up to five times as much on either side, and nothing that a machine tells about itself says which it
-// is. So it is tried out once, for both kinds of operations; all ranks take the same opinion, and no result depends on
-// it. Where ranks share cores they share caches, and ordinary stores are right.
-void Endpoint::try_streaming() {
+// is. Nor does it say whether the kernel is sooner done with its pages than two copies through a ring. So it is tried
+// out once, for each kind of operations; all ranks take the same opinion, and no result depends on it. Where ranks
+// share cores they share caches, and ordinary stores are right.
+void Endpoint::try_ways() {
   if (size_ == 1 || size_ > agreement_.cpus) return;
-  const auto helps = [&](bool& streaming, auto&& operation) {
+  const auto helps = [&](bool& way, int calls, auto&& operation) {
     using Clock = std::chrono::steady_clock;
     std::array<Clock::duration, 2> best{Clock::duration::max(), Clock::duration::max()};
     for (int round = 0; round < 8; ++round) {
-      streaming = round % 2 == 1;
+      way = round % 2 == 1;
       barrier({.operation = detail::Operation::Barrier});
       const auto begin = Clock::now();
-      for (int i = 0; i < 8; ++i) operation();
-      best[streaming ? 1 : 0] = std::min(best[streaming ? 1 : 0], Clock::now() - begin);
+      for (int i = 0; i < calls; ++i) operation();
+      best[way ? 1 : 0] = std::min(best[way ? 1 : 0], Clock::now() - begin);
     }
     return best[1] < best[0] * 9 / 10;
   };
   constexpr std::size_t bytes = 16384;
-  std::vector<std::byte> send(bytes);
-  std::vector<std::byte> recv(bytes);
+  const std::size_t exchanged = single_copy_ ? std::min<std::size_t>(agreement_.exposed_bytes, 64U << 10) : 0;
+  std::vector<std::byte> send(std::max(bytes, exchanged));
+  std::vector<std::byte> recv(std::max(bytes, exchanged * size_));
   const detail::OperationRecord broadcasting{
       .operation = detail::Operation::Broadcast, .element_size = 1, .count = bytes};
   const detail::OperationRecord reducing{.operation = detail::Operation::Allreduce, .element_size = 1, .count = bytes};
   const detail::AllreduceCall call{send.data(), recv.data(),           bytes,
                                    1,           ElementType::UInt8,    ReduceOp::BitwiseOr,
                                    nullptr,     Reproducible::Default, nullptr};
+  const detail::OperationRecord gathering{
+      .operation = detail::Operation::Allgatherv, .element_size = 1, .count = exchanged};
+  const std::vector<std::size_t> counts(size_, exchanged);
+  std::vector<std::size_t> displs(size_);
+  for (std::size_t rank = 0; rank < size_; ++rank) displs[rank] = rank * exchanged;
   struct Opinion {
     bool rooted;
     bool symmetric;
+    bool exchanged;
   };
-  const Opinion own{helps(stream_rooted_,
-                          [&] {
-                            broadcast(broadcasting, {send.data(), bytes, 0});
-                          }),
-                    helps(stream_symmetric_, [&] { allreduce(reducing, call); })};
+  Opinion own{};
+  own.rooted = helps(stream_rooted_, 8, [&] { broadcast(broadcasting, {send.data(), bytes, 0}); });
+  own.symmetric = helps(stream_symmetric_, 8, [&] { allreduce(reducing, call); });
+  stream_symmetric_ = own.symmetric;
+  if (exchanged > 0) {
+    own.exchanged = helps(kernel_exchanges_, 4, [&] {
+      allgatherv(gathering, {send.data(), recv.data(), counts, displs, 1});
+    });
+  }
   // As the first reader sees it: the root has sent long before its readers have read.
   const auto opinion = exchange({.operation = detail::Operation::Barrier}, own)[1];
   stream_rooted_ = opinion.rooted;
   stream_symmetric_ = opinion.symmetric;
+  kernel_exchanges_ = opinion.exchanged;
   mailroom_.pipes().use_streaming(stream_rooted_);
 }
 
@@ -177,10 +190,14 @@ void Endpoint::barrier(const detail::OperationRecord& record) {
 
 const std::byte* Endpoint::shown_by(std::size_t rank, Word offset, std::size_t bytes) {
   if (offset > agreement_.buffer_bytes || bytes > agreement_.buffer_bytes - offset) [[unlikely]] {
-    throw CollectiveFailed(channel_.where(), 0,
-                           core::format("rank {} points outside of its buffer; its memory is corrupt", rank));
+    throw_corrupt(rank);
   }
   return buffer_of(rank) + offset;
+}
+
+void Endpoint::throw_corrupt(std::size_t rank) const {
+  throw CollectiveFailed(channel_.where(), 0,
+                         core::format("rank {} points outside of its buffer; its memory is corrupt", rank));
 }
 
 void Endpoint::expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes) {

@@ -128,7 +128,7 @@ class Endpoint {
   [[nodiscard]] std::vector<Payload> exchange(const detail::OperationRecord& record, const Payload& payload);
 
   void try_single_copy(bool wanted);
-  void try_streaming();
+  void try_ways();
 
   /// Room in this rank's buffer for what it shows the others in this operation.
   [[nodiscard]] std::byte* room_to_show(std::size_t bytes) {
@@ -148,6 +148,7 @@ class Endpoint {
   }
   /// Data that another rank put into its buffer; throws where it claims to lie outside.
   [[nodiscard]] const std::byte* shown_by(std::size_t rank, Word offset, std::size_t bytes);
+  [[noreturn, gnu::cold]] void throw_corrupt(std::size_t rank) const;
   [[nodiscard]] std::byte* buffer_of(std::size_t rank) const noexcept {
     return segment_.data() + agreement_.buffer_offset + rank * agreement_.buffer_bytes;
   }
@@ -155,9 +156,9 @@ class Endpoint {
   void expose(const void* send, void* recv, std::size_t send_bytes, std::size_t recv_bytes);
   /// The exposures of all ranks, once all are known to be in this operation; regions that not all have are taken out.
   [[nodiscard]] const std::vector<Exposure>& exposures();
-  /// From here on what all give to all is read where it lies. Far caches make the way through a ring longer.
+  /// From here on what all give to all is read where it lies.
   [[nodiscard]] std::size_t exchanged_bytes() const noexcept {
-    return stream_symmetric_ ? std::min(agreement_.exposed_bytes, agreement_.exchanged_bytes)
+    return kernel_exchanges_ ? std::min(agreement_.exposed_bytes, agreement_.exchanged_bytes)
                              : agreement_.exchanged_bytes;
   }
 
@@ -220,6 +221,7 @@ class Endpoint {
   bool single_copy_ = false;
   bool stream_rooted_ = false;  // what others read next goes past the caches
   bool stream_symmetric_ = false;
+  bool kernel_exchanges_ = false;  // what all give to all is sooner read where it lies than in rings
   ExecutionTopology topology_;
 
   // Taken once, so that operations do not allocate.

@@ -87,6 +87,7 @@ Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gath
   mailroom_.pipes().use_single_copy(single_copy_);
   stream_rooted_ = whole.stream_rooted_;
   stream_symmetric_ = whole.stream_symmetric_;
+  kernel_exchanges_ = whole.kernel_exchanges_;
   mailroom_.pipes().use_streaming(stream_rooted_);
 }
 
