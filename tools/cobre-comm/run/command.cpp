@@ -249,7 +249,6 @@ int run(RunOptions options) {
     plan.environments = environments(options.backend, ranks);
   }
   plan.cpus = places(machine, options.binding, ranks);
-  plan.over_network = options.backend == BackendKind::Tcp;
   plan.tag = options.tag || options.colour == Colour::Always;
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
   plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);
