@@ -149,7 +149,9 @@ std::size_t usual_ranks(BackendKind backend, const comm::topology::Machine& mach
   if (backend == BackendKind::Local) return 1;
   const auto tasks =
       backend == BackendKind::Mpi && comm::slurm::is_slurm_job() ? comm::slurm::num_tasks() : std::nullopt;
-  return tasks && *tasks > 0 ? static_cast<std::size_t>(*tasks) : usable_cores(machine);
+  if (tasks && *tasks > 0) return static_cast<std::size_t>(*tasks);
+  const std::size_t cores = usable_cores(machine);
+  return std::min(cores, allocated_cores().value_or(cores));
 }
 
 // Which backend, and how many ranks: what fits together, or what is wrong with it. Returns the ranks.
