@@ -54,7 +54,8 @@ std::optional<Part> read(const PartNote& note) {
   std::array<std::uint64_t, 4> words{};
   for (std::size_t i = 0; i < note.record.size(); ++i) words[i] = note.record[i].load(std::memory_order_acquire);
   const auto record = std::bit_cast<detail::OperationRecord>(words);
-  const bool whole = note.entered.load(std::memory_order_acquire) == entered && entered != 0;
+  // Not that of another operation than the one that was left last, or is under way.
+  const bool whole = note.entered.load(std::memory_order_acquire) == entered && entered / 2 >= part.left;
   if (whole && record.operation <= detail::last_operation) part.record = record;
   part.under_way = entered / 2 > part.left;
   part.beside = entered % 2 != 0;

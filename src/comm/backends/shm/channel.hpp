@@ -175,7 +175,9 @@ class Channel {
   }
   /// An exception passes through the operation.
   void leave_by_exception() noexcept {
-    if (noted_) noted_.leave_by_exception(sequence_);
+    if (!noted_) return;
+    announce();
+    noted_.leave_by_exception(sequence_);
   }
   /// Of a communicator that was made of another one: the launcher does not see this memory, so it is told.
   void be_noted(algorithms::NotedPart note) noexcept { noted_ = std::move(note); }
