@@ -28,7 +28,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -92,10 +91,11 @@ template <class Comm>
 void make_part(const Comm& comm, const std::string& how, const std::string& what, bool mine) {
   const auto number = static_cast<int>(comm.rank());
   if (how == "split") {
-    stay_in(*comm.split(number % 2, -number), comm, what, mine);
+    stay_in(comm.split(number % 2, -number).value(), comm, what, mine);
   } else if (how == "nested") {
     const auto outer = comm.split(0, -number);
-    stay_in(*outer->split(static_cast<int>(outer->rank() % 2)), comm, what, mine);
+    const auto color = static_cast<int>(outer.value().rank() % 2);
+    stay_in(outer.value().split(color).value(), comm, what, mine);
   } else if (how == "duplicate") {
     stay_in(comm.duplicate(), comm, what, mine);
   } else if (how == "node") {
@@ -171,9 +171,9 @@ int act(const Comm& comm, const std::vector<std::string>& words) {
   } else if (what == "aside") {
     start_aside(comm, mine);
   } else if (what == "many") {
-    std::vector<std::optional<Comm>> parts;
-    for (unsigned long i = std::stoul(words.at(1)); i > 0; --i) parts.push_back(comm.split(0));
-    stay_in(*parts.back(), comm, "barrier", mine);
+    std::vector<Comm> parts;
+    for (unsigned long i = std::stoul(words.at(1)); i > 0; --i) parts.push_back(comm.duplicate());
+    stay_in(parts.back(), comm, "barrier", mine);
   } else if (what == "shout") {
     shout(comm, std::stoul(words.at(1)), std::stoul(words.at(2)));
   } else if (what == "spawn") {

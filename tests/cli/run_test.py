@@ -366,7 +366,7 @@ class InParts(CommandTest):
         self.expect("after barrier, with nonblocking allreduce of 1 x double with Sum under way", "aside")
 
     def test_more_communicators_than_are_noted_are_not_passed_over(self):
-        self.expect("after split, or in one of 3 communicators more than the 32 that it keeps notes of", "many", 35)
+        self.expect("after duplicate, or in one of 3 communicators more than the 32 that it keeps notes of", "many", 35)
 
 
 class Signalled(CommandTest):

@@ -119,6 +119,7 @@ TEST_F(PartNotes, KeepTheLastOfACommunicatorThatIsGoneUntilAnotherNeedsTheRoom) 
 
 TEST_F(PartNotes, SayHowManyCommunicatorsTheyDoNotSee) {
   std::vector<NotedPart> parts;
+  parts.reserve(PartPage::count);
   for (std::size_t i = 0; i < PartPage::count; ++i) parts.push_back(part());
   {
     const NotedPart unseen = part();

@@ -288,6 +288,8 @@ TEST(TcpLedger, TellsTheLauncherWhereTheRankIsAndWhomItBlames) {
   EXPECT_FALSE(view.blamed());
   ledger.blame(0);
   EXPECT_EQ(view.blamed(), 0U);
+  ledger.blame(2);  // because of the first one
+  EXPECT_EQ(view.blamed(), 0U);
   ledger.note_end();
   EXPECT_EQ(view.sighting().words, "after it had left the job");
 }

@@ -10,7 +10,7 @@
 
 namespace cobre::command {
 
-GroupView::GroupView(std::size_t ranks) : ledgers_(ranks) {
+GroupView::GroupView(std::size_t first_rank, std::size_t ranks) : first_rank_(first_rank), ledgers_(ranks) {
   for (Ledger& ledger : ledgers_) {
     ledger.file = comm::core::make_ledger_file();
     ledger.mapped = comm::core::map_ledger_file(ledger.file.get());
@@ -82,11 +82,25 @@ std::string GroupView::whereabouts(std::size_t child) const {
   return comm::algorithms::whereabouts(first, *ledgers_[child].mapped);
 }
 
+#ifdef COBRE_COMM_HAS_TCP
+std::optional<std::size_t> GroupView::blamed_by(std::size_t child) const {
+  if (child >= ledgers_.size() || ledgers_[child].mapped == nullptr) return std::nullopt;
+  return comm::tcp::LedgerView(*ledgers_[child].mapped).blamed();
+}
+#endif
+
 std::optional<std::size_t> GroupView::first_to_fail() const {
 #ifdef COBRE_COMM_HAS_TCP
-  for (const auto& ledger : ledgers_) {
-    if (ledger.mapped == nullptr) continue;
-    if (const auto blamed = comm::tcp::LedgerView(*ledger.mapped).blamed()) return blamed;
+  // Whoever gave up says because of whom; of that one it may be true as well.
+  for (std::size_t child = 0; child < ledgers_.size(); ++child) {
+    std::optional<std::size_t> first = blamed_by(child);
+    if (!first) continue;
+    for (std::size_t hops = 0; hops < ledgers_.size(); ++hops) {
+      const auto next = blamed_by(*first - first_rank_);
+      if (!next || *next == *first) break;
+      first = next;
+    }
+    return first;
   }
 #endif
 #ifdef COBRE_COMM_HAS_SHM

@@ -26,7 +26,7 @@ namespace cobre::command {
 /// where that is a communicator made of others. A program that makes no communicator is simply not seen.
 class GroupView {
  public:
-  explicit GroupView(std::size_t ranks);
+  GroupView(std::size_t first_rank, std::size_t ranks);
 
   /// A descriptor that a rank inherits, and the "NAME=value" that tells it so.
   struct Handed {
@@ -49,7 +49,11 @@ class GroupView {
 
  private:
   [[nodiscard]] comm::algorithms::Sighting in_first_communicator(std::size_t child) const;
+#ifdef COBRE_COMM_HAS_TCP
+  [[nodiscard]] std::optional<std::size_t> blamed_by(std::size_t child) const;
+#endif
 
+  [[maybe_unused]] std::size_t first_rank_;  // of the children
   comm::core::Descriptor near_;
   comm::core::Descriptor far_;
 #ifdef COBRE_COMM_HAS_SHM

@@ -44,7 +44,9 @@ void Ledger::note_end() noexcept {
 }
 
 void Ledger::blame(std::size_t rank) noexcept {
-  page_->blamed.store(static_cast<std::uint32_t>(rank + 1), std::memory_order_release);
+  std::uint32_t nobody = 0;
+  page_->blamed.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank + 1), std::memory_order_release,
+                                        std::memory_order_relaxed);
 }
 
 bool LedgerView::sees() const noexcept {

@@ -43,6 +43,7 @@ class Ledger {
   void open() noexcept;
   void note_start(std::uint64_t sequence) noexcept;
   void note_end() noexcept;
+  /// The first one counts. From any thread.
   void blame(std::size_t rank) noexcept;
 
  private:
