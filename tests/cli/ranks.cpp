@@ -8,6 +8,13 @@
 //   stuck RANK             that rank says so and never joins the allreduce of the others
 //   recv RANK              that rank says so and waits for a message with tag 7 that rank 0 never sends
 //   send RANK              that rank says so and sends a long one with tag 8 to rank 0, which never takes it
+//   part HOW WHAT RANK     all make a communicator of the first one (split in reversed order, nested, duplicate, node,
+//   local)
+//                          and meet there; then that rank says so, and waits there for rank 0, which waits for it in
+//                          the first one: in barrier, allreduce, broadcast or recv; or it sleeps between two operations
+//   gone RANK              likewise, but that rank lets its communicator go, and sleeps
+//   aside RANK             that rank starts an allreduce that nobody joins, says so and sleeps
+//   many COUNT RANK        all make so many communicators; that rank says so, and waits for rank 0 in the last one
 //   shout LINES BYTES      every rank prints so many lines of so many bytes, in pieces, to both streams
 //   spawn                  every rank starts a process that sleeps, and waits for it
 //   deaf                   every rank ignores the signals that ask it to end
@@ -21,6 +28,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -53,6 +61,63 @@ void shout(const Comm& comm, std::size_t lines, std::size_t bytes) {
       write_all(stream, half + "\n");
     }
   }
+}
+
+void say(const char* word) {
+  std::printf("%s\n", word);
+  std::fflush(stdout);
+}
+
+/// The chosen one says so and waits in `part`; rank 0 waits for it in the first communicator.
+template <class Comm, class Part>
+void stay_in(const Part& part, const Comm& comm, const std::string& what, bool mine) {
+  part.barrier();
+  if (mine) say("there");
+  if (what == "between") {
+    if (mine) sleep_for_ever();
+  } else if (comm.rank() != 0) {
+    if constexpr (requires { part.allreduce(1.0, ReduceOp::Max); }) {
+      if (what == "allreduce") (void)part.allreduce(1.0, ReduceOp::Max);
+      std::vector<double> values(3);
+      if (what == "broadcast") part.broadcast(values, 1);
+      if (what == "recv" && mine) (void)part.channel(part.size() - 1, 7).template recv<double>();
+    }
+    if (what == "barrier") part.barrier();
+  }
+  comm.barrier();
+}
+
+template <class Comm>
+void make_part(const Comm& comm, const std::string& how, const std::string& what, bool mine) {
+  const auto number = static_cast<int>(comm.rank());
+  if (how == "split") {
+    stay_in(comm.split(number % 2, -number).value(), comm, what, mine);
+  } else if (how == "nested") {
+    const auto outer = comm.split(0, -number);
+    const auto color = static_cast<int>(outer.value().rank() % 2);
+    stay_in(outer.value().split(color).value(), comm, what, mine);
+  } else if (how == "duplicate") {
+    stay_in(comm.duplicate(), comm, what, mine);
+  } else if (how == "node") {
+    stay_in(comm.node(), comm, what, mine);
+  } else {
+    stay_in(*comm.split_local(), comm, what, mine);
+  }
+}
+
+template <class Comm>
+void start_aside(const Comm& comm, bool mine) {
+  double value = 1;
+  const auto begin = [&] { return comm.iallreduce_inplace(std::span(&value, 1), ReduceOp::Sum); };
+  // All communicators that the operations go round in: those are made by all ranks together.
+  for (int round = 0; round < 8; ++round) begin().wait();
+  comm.barrier();
+  if (mine) {
+    const auto request = begin();
+    say("there");
+    sleep_for_ever();
+  }
+  comm.barrier();
 }
 
 template <class Comm>
@@ -94,6 +159,21 @@ int act(const Comm& comm, const std::vector<std::string>& words) {
       if (what == "send") comm.send(std::vector<double>(1 << 22), 0, 8);
     }
     comm.barrier();
+  } else if (what == "part") {
+    make_part(comm, words.at(1), words.at(2), mine);
+  } else if (what == "gone") {
+    comm.duplicate().barrier();
+    if (mine) {
+      say("there");
+      sleep_for_ever();
+    }
+    comm.barrier();
+  } else if (what == "aside") {
+    start_aside(comm, mine);
+  } else if (what == "many") {
+    std::vector<Comm> parts;
+    for (unsigned long i = std::stoul(words.at(1)); i > 0; --i) parts.push_back(comm.duplicate());
+    stay_in(parts.back(), comm, "barrier", mine);
   } else if (what == "shout") {
     shout(comm, std::stoul(words.at(1)), std::stoul(words.at(2)));
   } else if (what == "spawn") {

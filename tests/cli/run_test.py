@@ -15,6 +15,14 @@ HOST = socket.gethostname()
 TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
 
 
+def rank_of(pid):
+    with open(f"/proc/{pid}/environ", "rb") as environment:
+        for entry in environment.read().split(b"\0"):
+            if entry.startswith((b"COBRE_SHM_RANK=", b"COBRE_TCP_RANK=")):
+                return int(entry.split(b"=")[1])
+    return None
+
+
 class Starting(CommandTest):
     def expect_sum(self, ranks, *options):
         job = run("run", "-n", ranks, *options, RANKS, "sum")
@@ -238,7 +246,7 @@ class Failing(CommandTest):
     def test_a_rank_killed_from_outside_is_named_with_the_operation_that_it_was_in(self):
         job = start("run", "-n", 3, RANKS, "stuck", 0)
         self.assertEqual(job.stdout.readline(), "stuck\n")
-        victims = [pid for pid in children_of(job.pid) if self.rank_of(pid) == 2]
+        victims = [pid for pid in children_of(job.pid) if rank_of(pid) == 2]
         self.wait_for_rest(victims[0])
         os.kill(victims[0], signal.SIGKILL)
         _, err = self.ended(job)
@@ -250,21 +258,13 @@ class Failing(CommandTest):
             for backend in ("shm", "tcp")[:2 if TCP else 1]:
                 job = start("run", "-n", 3, "--backend", backend, RANKS, what, 2, env=os.environ | {"COBRE_TCP_SHARED_MEMORY": "0"})
                 self.assertEqual(job.stdout.readline(), f"{what}\n")
-                victims = [pid for pid in children_of(job.pid) if self.rank_of(pid) == 2]
+                victims = [pid for pid in children_of(job.pid) if rank_of(pid) == 2]
                 self.wait_for_rest(victims[0])
                 os.kill(victims[0], signal.SIGKILL)
                 _, err = self.ended(job)
                 with self.subTest(what=what, backend=backend):
                     self.assertEqual(job.returncode, 128 + 9, err)
                     self.assertRegex(err, rf"rank 2 of 3 .* was killed by signal 9 \(SIGKILL\) {words}[;\n]")
-
-    @staticmethod
-    def rank_of(pid):
-        with open(f"/proc/{pid}/environ", "rb") as environment:
-            for entry in environment.read().split(b"\0"):
-                if entry.startswith((b"COBRE_SHM_RANK=", b"COBRE_TCP_RANK=")):
-                    return int(entry.split(b"=")[1])
-        return None
 
     def test_an_exception_is_told_by_the_rank_and_by_the_launcher(self):
         def throw():
@@ -310,6 +310,63 @@ class Failing(CommandTest):
             return seconds
 
         self.expect_within(5, be_stuck, least=3.0)
+
+
+class InParts(CommandTest):
+    """Where a rank was is told of every communicator, and its name is the one that it has in the job."""
+
+    BACKENDS = [("shm", "0"), ("tcp", "0"), ("tcp", "1")][:3 if TCP else 1]  # and whether tcp uses shared memory
+
+    def expect(self, words, *arguments, backends=BACKENDS):
+        """What the launcher says of rank 2 of 4, killed when it says that it is there and has come to rest."""
+        for backend, shares in backends:
+            job = start("run", "-n", 4, "--backend", backend, RANKS, *arguments, 2,
+                        env=os.environ | {"COBRE_TCP_SHARED_MEMORY": shares})
+            self.assertEqual(job.stdout.readline(), "there\n")
+            victim = next(pid for pid in children_of(job.pid) if rank_of(pid) == 2)
+            self.wait_for_rest(victim)
+            os.kill(victim, signal.SIGKILL)
+            _, err = self.ended(job)
+            self.assertEqual(job.returncode, 128 + 9, err)
+            lines = re.findall(r"^cobre-comm: (.*) \(pid \d+ on \S+\) was killed by signal 9 \(SIGKILL\) (.*?)(?:; ending .*)?$",
+                               err, re.MULTILINE)
+            self.assertEqual(len(lines), 1, err)
+            self.assertEqual(lines[0][0], "rank 2 of 4", err)
+            with self.subTest(backend=backend, shares=shares, arguments=arguments):
+                self.assertEqual(lines[0][1], words)
+
+    def test_a_collective_there_is_named(self):
+        self.expect("in barrier of a communicator of 2 ranks made by split", "part", "split", "barrier")
+        self.expect("in allreduce of 1 x double with Max of a communicator of 4 ranks made by duplicate",
+                    "part", "duplicate", "allreduce")
+
+    def test_a_root_is_named_as_it_is_called_there(self):
+        self.expect("in broadcast of 3 x double from root 1 of a communicator of 2 ranks made by split, where it is rank 0",
+                    "part", "split", "broadcast")
+
+    def test_so_is_the_peer_of_a_message(self):
+        self.expect("in recv from rank 3 with tag 7 of a communicator of 4 ranks made by duplicate, where it is rank 2",
+                    "part", "duplicate", "recv")
+
+    def test_a_part_of_a_part_is_no_different(self):
+        self.expect("in recv from rank 1 with tag 7 of a communicator of 2 ranks made by split, where it is rank 0",
+                    "part", "nested", "recv")
+
+    def test_the_ranks_of_a_node_are_named_with_how_they_are_had(self):
+        self.expect("in barrier of a communicator of 4 ranks made by node", "part", "node", "barrier")
+        # Where they share no memory each is alone there, and has nobody to wait for.
+        sharing = [one for one in self.BACKENDS if one != ("tcp", "0")]
+        self.expect("in barrier of a communicator of 4 ranks made by split_local", "part", "local", "barrier", backends=sharing)
+
+    def test_between_two_operations_the_last_one_is_named_wherever_it_was(self):
+        self.expect("after barrier of a communicator of 2 ranks made by split", "part", "split", "between")
+        self.expect("after barrier of a communicator of 4 ranks made by duplicate", "gone")
+
+    def test_an_operation_that_nobody_waits_for_is_under_way(self):
+        self.expect("after barrier, with nonblocking allreduce of 1 x double with Sum under way", "aside")
+
+    def test_more_communicators_than_are_noted_are_not_passed_over(self):
+        self.expect("after duplicate, or in one of 3 communicators more than the 32 that it keeps notes of", "many", 35)
 
 
 class Signalled(CommandTest):

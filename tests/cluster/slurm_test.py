@@ -138,6 +138,26 @@ class Slurm(CommandTest):
         self.assertIn("ranks 0 to 2 of 5 on n1, tcp", job.stderr)
         self.assertIn("ranks 3 to 4 of 5 on n2, tcp", job.stderr)
 
+    def test_run_uses_the_cores_of_an_allocation_that_is_held_from_its_own_node(self):
+        # Slurm does not bind who holds a job, so it is not affinity that tells.
+        usable = self.cluster.call(COMMAND, "run", "hostname").stdout.count("\n")
+        for cores in (1, 2):
+            hold = f"hostname n2 && exec salloc -N1 -n{cores} -w n2 {COMMAND} run -v -- sh -c 'echo $(hostname) $SLURM_STEP_ID'"
+            job = self.cluster.call("unshare", "--uts", "sh", "-c", hold)
+            ranks = min(cores, usable)
+            self.assertEqual((job.returncode, job.stdout), (0, "n2\n" * ranks), job.stderr)
+            self.assertIn(f"rank {ranks - 1} of {ranks} on n2, shm, ", job.stderr)
+
+    def test_run_uses_the_last_of_several_allocations(self):
+        if not TCP:
+            return
+        # A job on one node that asks for another job: what Slurm said of the first one is still in the environment.
+        for node, told in (("n1", "rank 0 of 1 on n1, shm, "), ("n2", "ranks 0 to 0 of 1 on n2, tcp")):
+            one = ("-N1", "-n1", "--mem=100")  # without a word of it, a job has all the memory of its node
+            job = self.cluster.call("srun", *one, "-w", "n1", "salloc", *one, "-w", node, COMMAND, "run", "-v", "hostname")
+            self.assertEqual((job.returncode, job.stdout), (0, f"{node}\n"), job.stderr)
+            self.assertIn(told, job.stderr)
+
     def test_run_on_the_only_node_of_the_job_needs_no_step(self):
         script = os.path.join(self.cluster.folder, "one.sh")
         output = os.path.join(self.cluster.folder, "one.txt")

@@ -126,6 +126,17 @@ TEST(Progress, OrdersDoNotMatterWhereOneNeedsTheOther) {
   second.wait(two);
 }
 
+TEST(Progress, OfWhatNobodyWaitsForIsBesideItsCallerWhoeverDrivesIt) {
+  EXPECT_FALSE(core::is_beside_caller());
+  for (const Drive drive : {Drive::Calls, Drive::Thread}) {
+    bool beside = false;
+    Job job([&] { beside = core::is_beside_caller(); });
+    job.wait(job.start(drive));
+    EXPECT_TRUE(beside);
+    EXPECT_FALSE(core::is_beside_caller());
+  }
+}
+
 TEST(Progress, WhatARunThrewIsThrownOnceByWait) {
   for (const Drive drive : {Drive::Calls, Drive::Thread}) {
     Job job([] {

@@ -263,45 +263,52 @@ TEST(TcpHeader, IsComparedFieldByField) {
 // ---- the ledger ---------------------------------------------------------------------------------------------------
 
 TEST(TcpLedger, TellsTheLauncherWhereTheRankIsAndWhomItBlames) {
-  const LedgerView view;
-  ASSERT_GE(view.file(), 0);
+  const core::Descriptor file = core::make_ledger_file();
+  const auto mapped = core::map_ledger_file(file.get());
+  ASSERT_NE(mapped, nullptr);
+  const LedgerView view(*mapped);
   EXPECT_FALSE(view.sees());
-  EXPECT_EQ(view.whereabouts(), "");
-  Ledger ledger(view.file());
+  EXPECT_EQ(view.sighting().words, "");
+  Ledger ledger(file.get());
   EXPECT_FALSE(view.sees());  // ranks of one machine never open it
   ledger.open();
   EXPECT_TRUE(view.sees());
-  EXPECT_EQ(view.whereabouts(), "while the job gathered");
+  EXPECT_EQ(view.sighting().words, "while the job gathered");
   const auto perform = [&](detail::Operation operation, std::uint64_t sequence) {
     ledger.journal().enter({.operation = operation, .sequence = sequence});
   };
   perform(detail::Operation::Barrier, 1);
   ledger.journal().leave(1);
   ledger.note_start(1);
-  EXPECT_EQ(view.whereabouts(), "before its first operation");
+  EXPECT_EQ(view.sighting().words, "before its first operation");
   perform(detail::Operation::Barrier, 2);
-  EXPECT_EQ(view.whereabouts(), "in barrier");
+  EXPECT_EQ(view.sighting().words, "in barrier");
   ledger.journal().leave(2);
-  EXPECT_EQ(view.whereabouts(), "after barrier");
+  EXPECT_EQ(view.sighting().words, "after barrier");
   EXPECT_FALSE(view.blamed());
   ledger.blame(0);
   EXPECT_EQ(view.blamed(), 0U);
+  ledger.blame(2);  // because of the first one
+  EXPECT_EQ(view.blamed(), 0U);
   ledger.note_end();
-  EXPECT_EQ(view.whereabouts(), "after it had left the job");
+  EXPECT_EQ(view.sighting().words, "after it had left the job");
 }
 
 TEST(TcpLedger, OfASecondCommunicatorDoesNotMixWithThatOfTheFirst) {
-  const LedgerView view;
-  Ledger first(view.file());
+  const core::Descriptor file = core::make_ledger_file();
+  const auto mapped = core::map_ledger_file(file.get());
+  ASSERT_NE(mapped, nullptr);
+  const LedgerView view(*mapped);
+  Ledger first(file.get());
   first.open();
   first.note_start(1);
   {
-    Ledger second(view.file());
+    Ledger second(file.get());
     second.open();
     second.note_start(1);
     second.journal().enter({.operation = detail::Operation::Barrier, .sequence = 2});
     EXPECT_EQ(first.journal().entered(), 0U);
-    EXPECT_EQ(view.whereabouts(), "before its first operation");
+    EXPECT_EQ(view.sighting().words, "before its first operation");
   }
   first.journal().enter({.operation = detail::Operation::Broadcast, .sequence = 2});
   EXPECT_EQ(first.journal().entered(), 2U);

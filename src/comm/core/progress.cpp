@@ -10,6 +10,8 @@ namespace {
 // Apart from the accessor, so that asking whether there is any does not make one.
 thread_local std::shared_ptr<Progress> own;
 
+constinit thread_local bool thread_is_beside_caller = false;
+
 }  // namespace
 
 const std::shared_ptr<Progress>& Progress::of_this_thread() {
@@ -66,6 +68,14 @@ bool has_other_work() noexcept {
     case Footing::PatientFiber: return false;
   }
   return false;
+}
+
+bool is_beside_caller() noexcept {
+  return footing() != Footing::Thread || thread_is_beside_caller;
+}
+
+void say_thread_is_beside_caller() noexcept {
+  thread_is_beside_caller = true;
 }
 
 bool give_way() {

@@ -61,6 +61,11 @@ class Progress {
 /// Whether who waits here must come back soon, because something else needs this thread to go on.
 [[nodiscard]] bool has_other_work() noexcept;
 
+/// Whether the caller runs an operation for which whoever started it does not wait: on a fiber, or on a thread that
+/// says so.
+[[nodiscard]] bool is_beside_caller() noexcept;
+void say_thread_is_beside_caller() noexcept;
+
 /// Where something is waited for, in place of an idle turn: lets what is under way go on, or another process run.
 /// Whether messages moved, so that it is worth to come back at once.
 bool give_way();

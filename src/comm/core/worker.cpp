@@ -154,6 +154,7 @@ class Worker::State final : private core::Task {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     thread_ = std::thread([this] {
+      core::say_thread_is_beside_caller();
       std::unique_lock held(mutex_);
       for (;;) {
         changed_.wait(held, [&] { return stopping_ || (home_ == nullptr && started_ > finished_); });

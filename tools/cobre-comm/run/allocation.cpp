@@ -15,10 +15,11 @@ namespace slurm = comm::slurm;
 
 namespace {
 
-// What Slurm itself started on a node knows by which name. Otherwise the names tell; a node whose name in Slurm is not
-// its host's is taken for another machine, and the step that is started for it runs here all the same.
+// What Slurm itself started on a node knows by which name, also where it holds another job by now. Otherwise the names
+// tell; a node whose name in Slurm is not its host's is taken for another machine, and the step that is started for it
+// runs here all the same.
 bool is_this_machine(const std::string& node) {
-  if (slurm::node_name()) return true;
+  if (const auto name = slurm::node_name()) return node == *name;
   const std::string host = comm::topology::host_name();
   return node == host || node == host.substr(0, host.find('.'));
 }
@@ -40,6 +41,13 @@ bool in_allocation_elsewhere() {
   if (slurm::num_nodes().value_or(1) > 1) return true;
   const auto node = slurm::node_list();
   return node && !is_this_machine(*node);
+}
+
+std::optional<std::size_t> allocated_cores() {
+  const char* const list = std::getenv("SLURM_JOB_CPUS_PER_NODE");
+  if (list == nullptr || !slurm::is_slurm_job() || slurm::num_nodes().value_or(1) != 1) return std::nullopt;
+  const auto cores = slurm::value_for_node(list, 0);
+  return cores && *cores > 0 ? std::optional(static_cast<std::size_t>(*cores)) : std::nullopt;
 }
 
 std::vector<HostShare> allocated_hosts(std::optional<std::size_t> ranks) {

@@ -14,6 +14,10 @@ namespace cobre::command {
 /// several, or one that is held from here (salloc on a submit host).
 [[nodiscard]] bool in_allocation_elsewhere();
 
+/// Cores that a job of one node holds there. Where Slurm did not start us, but we hold the job from that node (salloc),
+/// nothing else keeps us from using all of it.
+[[nodiscard]] std::optional<std::size_t> allocated_cores();
+
 /// Its nodes, and the tasks that were asked for on each; or so many ranks, evenly, where that is more. Throws
 /// UsageError where Slurm does not tell.
 [[nodiscard]] std::vector<HostShare> allocated_hosts(std::optional<std::size_t> ranks);

@@ -149,7 +149,9 @@ std::size_t usual_ranks(BackendKind backend, const comm::topology::Machine& mach
   if (backend == BackendKind::Local) return 1;
   const auto tasks =
       backend == BackendKind::Mpi && comm::slurm::is_slurm_job() ? comm::slurm::num_tasks() : std::nullopt;
-  return tasks && *tasks > 0 ? static_cast<std::size_t>(*tasks) : usable_cores(machine);
+  if (tasks && *tasks > 0) return static_cast<std::size_t>(*tasks);
+  const std::size_t cores = usable_cores(machine);
+  return std::min(cores, allocated_cores().value_or(cores));
 }
 
 // Which backend, and how many ranks: what fits together, or what is wrong with it. Returns the ranks.
@@ -249,7 +251,6 @@ int run(RunOptions options) {
     plan.environments = environments(options.backend, ranks);
   }
   plan.cpus = places(machine, options.binding, ranks);
-  plan.over_network = options.backend == BackendKind::Tcp;
   plan.tag = options.tag || options.colour == Colour::Always;
   plan.colour_output = wants_colour(options.colour, STDOUT_FILENO);
   plan.colour_errors = wants_colour(options.colour, STDERR_FILENO);

@@ -30,7 +30,6 @@ struct JobPlan {
   std::size_t job_ranks = 0;   // of all hosts together
   std::string mark = {};       // of what an agent tells its launcher; empty for a rank that has the job to itself
   std::string secret = {};     // for tcp; the ranks get it in a file that has no name
-  bool over_network = false;   // each rank keeps a ledger of what it is in
   bool tag = false;
   bool colour_output = false;
   bool colour_errors = false;

@@ -166,7 +166,6 @@ int run_agent() {
   job.job_ranks = plan.job_ranks;
   job.mark = plan.mark;
   job.secret = plan.secret;
-  job.over_network = true;
   job.tag = plan.tag;
   job.colour_output = plan.colour_output;
   job.colour_errors = plan.colour_errors;

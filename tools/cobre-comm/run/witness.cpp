@@ -10,10 +10,11 @@
 
 namespace cobre::command {
 
-GroupView::GroupView([[maybe_unused]] std::size_t ledgers) {
-#ifdef COBRE_COMM_HAS_TCP
-  ledgers_ = std::vector<comm::tcp::LedgerView>(ledgers);
-#endif
+GroupView::GroupView(std::size_t first_rank, std::size_t ranks) : first_rank_(first_rank), ledgers_(ranks) {
+  for (Ledger& ledger : ledgers_) {
+    ledger.file = comm::core::make_ledger_file();
+    ledger.mapped = comm::core::map_ledger_file(ledger.file.get());
+  }
 #ifdef COBRE_COMM_HAS_SHM
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return;  // then without it
@@ -27,14 +28,10 @@ std::optional<GroupView::Handed> GroupView::for_rank_0() const {
   return Handed{far_.get(), "COBRE_COMM_WITNESS=" + comm::core::inherited_text(far_.get())};
 }
 
-std::optional<GroupView::Handed> GroupView::ledger([[maybe_unused]] std::size_t child) const {
-#ifdef COBRE_COMM_HAS_TCP
-  if (child < ledgers_.size() && ledgers_[child].file() >= 0) {
-    const int file = ledgers_[child].file();
-    return Handed{file, "COBRE_COMM_LEDGER=" + comm::core::inherited_text(file)};
-  }
-#endif
-  return std::nullopt;
+std::optional<GroupView::Handed> GroupView::ledger(std::size_t child) const {
+  if (child >= ledgers_.size() || ledgers_[child].mapped == nullptr) return std::nullopt;
+  const int file = ledgers_[child].file.get();
+  return Handed{file, "COBRE_COMM_LEDGER=" + comm::core::inherited_text(file)};
 }
 
 void GroupView::take() {
@@ -55,7 +52,10 @@ void GroupView::take() {
 
 bool GroupView::sees() const noexcept {
 #ifdef COBRE_COMM_HAS_TCP
-  if (std::ranges::any_of(ledgers_, [](const auto& ledger) { return ledger.sees(); })) return true;
+  const auto keeps_one = [](const Ledger& ledger) {
+    return ledger.mapped != nullptr && comm::tcp::LedgerView(*ledger.mapped).sees();
+  };
+  if (std::ranges::any_of(ledgers_, keeps_one)) return true;
 #endif
 #ifdef COBRE_COMM_HAS_SHM
   return seen_.has_value();
@@ -64,20 +64,43 @@ bool GroupView::sees() const noexcept {
 #endif
 }
 
-std::string GroupView::whereabouts([[maybe_unused]] std::size_t child) const {
+comm::algorithms::Sighting GroupView::in_first_communicator([[maybe_unused]] std::size_t child) const {
 #ifdef COBRE_COMM_HAS_SHM
-  if (seen_ && child < seen_->ranks()) return seen_->whereabouts(child);
+  if (seen_ && child < seen_->ranks()) return seen_->sighting(child);
 #endif
 #ifdef COBRE_COMM_HAS_TCP
-  if (child < ledgers_.size()) return ledgers_[child].whereabouts();
+  if (child < ledgers_.size() && ledgers_[child].mapped != nullptr) {
+    return comm::tcp::LedgerView(*ledgers_[child].mapped).sighting();
+  }
 #endif
-  return "";
+  return {};
 }
+
+std::string GroupView::whereabouts(std::size_t child) const {
+  const auto first = in_first_communicator(child);
+  if (child >= ledgers_.size() || ledgers_[child].mapped == nullptr) return first.words;
+  return comm::algorithms::whereabouts(first, *ledgers_[child].mapped);
+}
+
+#ifdef COBRE_COMM_HAS_TCP
+std::optional<std::size_t> GroupView::blamed_by(std::size_t child) const {
+  if (child >= ledgers_.size() || ledgers_[child].mapped == nullptr) return std::nullopt;
+  return comm::tcp::LedgerView(*ledgers_[child].mapped).blamed();
+}
+#endif
 
 std::optional<std::size_t> GroupView::first_to_fail() const {
 #ifdef COBRE_COMM_HAS_TCP
-  for (const auto& ledger : ledgers_) {
-    if (const auto blamed = ledger.blamed()) return blamed;
+  // Whoever gave up says because of whom; of that one it may be true as well.
+  for (std::size_t child = 0; child < ledgers_.size(); ++child) {
+    std::optional<std::size_t> first = blamed_by(child);
+    if (!first) continue;
+    for (std::size_t hops = 0; hops < ledgers_.size(); ++hops) {
+      const auto next = blamed_by(*first - first_rank_);
+      if (!next || *next == *first) break;
+      first = next;
+    }
+    return first;
   }
 #endif
 #ifdef COBRE_COMM_HAS_SHM

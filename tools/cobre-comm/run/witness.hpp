@@ -4,11 +4,14 @@
 #include <cobre/comm/config.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/algorithms/whereabouts.hpp"
 #include "comm/core/descriptor.hpp"
+#include "comm/core/ledger_file.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "comm/backends/shm/witness.hpp"
 #endif
@@ -18,13 +21,12 @@
 
 namespace cobre::command {
 
-/// Ranks that share memory are seen through a socket of which rank 0 gets one end, once the group has gathered; ranks
-/// that talk over the network each keep a ledger in a file of ours. A program that makes no communicator is simply not
-/// seen.
+/// Ranks that share memory are seen through a socket of which rank 0 gets one end, once the group has gathered. Each
+/// rank gets a file of ours: ranks that talk over the network keep a ledger there, and all of them what they are in
+/// where that is a communicator made of others. A program that makes no communicator is simply not seen.
 class GroupView {
  public:
-  /// `ledgers` for so many children.
-  explicit GroupView(std::size_t ledgers);
+  GroupView(std::size_t first_rank, std::size_t ranks);
 
   /// A descriptor that a rank inherits, and the "NAME=value" that tells it so.
   struct Handed {
@@ -46,14 +48,22 @@ class GroupView {
   [[nodiscard]] std::optional<std::size_t> first_to_fail() const;
 
  private:
+  [[nodiscard]] comm::algorithms::Sighting in_first_communicator(std::size_t child) const;
+#ifdef COBRE_COMM_HAS_TCP
+  [[nodiscard]] std::optional<std::size_t> blamed_by(std::size_t child) const;
+#endif
+
+  [[maybe_unused]] std::size_t first_rank_;  // of the children
   comm::core::Descriptor near_;
   comm::core::Descriptor far_;
 #ifdef COBRE_COMM_HAS_SHM
   std::optional<comm::shm::Witness> seen_;
 #endif
-#ifdef COBRE_COMM_HAS_TCP
-  std::vector<comm::tcp::LedgerView> ledgers_;
-#endif
+  struct Ledger {
+    comm::core::Descriptor file;
+    std::shared_ptr<const comm::core::LedgerFile> mapped;  // null where there is none: the rank is not seen
+  };
+  std::vector<Ledger> ledgers_;
 };
 
 }  // namespace cobre::command

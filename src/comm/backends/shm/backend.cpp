@@ -48,6 +48,7 @@ bool ShmBackend::uses_single_copy() const {
 std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division) const {
   auto part = endpoint_->split(division);
   if (part == nullptr) return std::nullopt;
+  part->be_noted(algorithms::made_by(division.record.operation), endpoint_->first_left());
   return ShmBackend(std::move(part));
 }
 

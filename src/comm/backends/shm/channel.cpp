@@ -15,6 +15,13 @@ void Channel::note_record() noexcept {
   for (std::size_t i = 0; i < words.size(); ++i) line.record[i].store(words[i], std::memory_order_release);
   line.chain.store(chain_, std::memory_order_release);
   line.sequence.store(sequence_, std::memory_order_release);
+  if (noted_) noted_.enter(record_);
+}
+
+// What nobody had to be told of, in a group of one, is noted all the same.
+void Channel::note_left() noexcept {
+  announce();
+  noted_.leave(sequence_);
 }
 
 std::optional<Channel::RecordCopy> Channel::record_of(std::size_t rank, Word sequence) const noexcept {

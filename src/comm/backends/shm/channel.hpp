@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/algorithms/part_notes.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/peers.hpp"
 #include "comm/core/chain.hpp"
@@ -169,12 +170,22 @@ class Channel {
   void leave() noexcept {
     mine_.finished.chain[sequence_ % 2].store(chain_, std::memory_order_release);
     publish(mine_.finished.sequence, sequence_);
+    if (noted_) [[unlikely]]
+      note_left();
   }
+  /// An exception passes through the operation.
+  void leave_by_exception() noexcept {
+    if (!noted_) return;
+    announce();
+    noted_.leave_by_exception(sequence_);
+  }
+  /// Of a communicator that was made of another one: the launcher does not see this memory, so it is told.
+  void be_noted(algorithms::NotedPart note) noexcept { noted_ = std::move(note); }
 
   /// Steps inside an operation. All ranks count them alike: an operation of n steps moves the base by n everywhere.
   [[nodiscard]] Word step_base() const noexcept { return steps_; }
   void take_steps(Word count) noexcept { steps_ += count; }
-  [[nodiscard]] algorithms::MailNote& mail_note() noexcept { return mine_.mail; }
+  [[nodiscard]] algorithms::MailNote& mail_note() noexcept { return noted_ ? noted_.mail() : mine_.mail; }
   void publish_filled(Word step) noexcept { publish(mine_.filled.value, steps_ + step); }
   void publish_drained(Word step) noexcept { publish(mine_.drained.value, steps_ + step); }
   void await_filled(std::size_t rank, Word step) {
@@ -301,6 +312,7 @@ class Channel {
     if (announced_ != sequence_) note_record();
   }
   void note_record() noexcept;
+  void note_left() noexcept;
   [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
   [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
 
@@ -322,6 +334,7 @@ class Channel {
   [[noreturn]] void time_out(std::size_t awaited, double seconds);
   template <class Fill>
   void pronounce(Fill&& fill) noexcept;
+  void pronounce_failure(const FailedPeer& failed) noexcept;
   [[nodiscard]] const Verdict* read_verdict() noexcept;
   [[nodiscard]] RankSet missing(std::size_t awaited) const noexcept;
   [[nodiscard]] std::string explain(const Verdict& verdict) const;
@@ -349,6 +362,7 @@ class Channel {
   Word warnings_ = 0;
   std::array<Word, record_depth> chains_{};
   detail::OperationRecord record_;
+  algorithms::NotedPart noted_;
   std::optional<std::string> finished_;  // why, for later calls
   std::function<void(std::size_t)> on_failure_;
   std::vector<std::size_t> names_;  // by rank; none where that is the name

@@ -31,6 +31,13 @@ ChannelBlock& channel_in(const Mapping& segment) {
   return *reinterpret_cast<ChannelBlock*>(segment.data() + channel_offset);
 }
 
+// Keeps the memory of the first group for as long as there is one that was made of it; only where somebody looks on.
+// Asks for the file at the start: programs that this process starts have no part in it.
+algorithms::FirstLeft left_in(const Mapping& segment, std::size_t rank) {
+  if (!algorithms::PartTable::of_this_process().looked_at()) return nullptr;
+  return segment.share(channel_in(segment).rank(rank).finished.sequence);
+}
+
 Channel::Settings settings_for(const ShmConfig& config, const Agreement& agreement) {
   return {.policy = core::wait_policy(config.size, agreement.cpus),
           .asymmetric_fences = agreement.asymmetric_fences,
@@ -55,6 +62,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
       peers_(std::move(gathering.peers)),
       job_(whole != nullptr ? whole->job_ : std::make_shared<const Peers>(peers_)),
       job_ranks_(std::move(job_ranks)),
+      first_left_(whole != nullptr ? whole->first_left_ : left_in(segment_, rank_)),
       kin_(whole != nullptr ? whole->kin_ : std::make_shared<core::Kin>()),
       links_(std::move(gathering.links)),
       agreement_(*reinterpret_cast<const Agreement*>(segment_.data())),
@@ -75,7 +83,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
   // The pages are there; this spares the first operations the faults of mapping them.
   (void)madvise(segment_.data(), segment_.bytes(), MADV_POPULATE_WRITE);
   kin_->join(this, job_ranks_, [this](std::size_t rank) { channel_.blame(rank); });
-  channel_.on_failure([this](std::size_t rank) { kin_->blame(job_ranks_[rank]); });
+  channel_.on_failure([this](std::size_t rank) { miss(rank); });
 }
 
 Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)

@@ -84,19 +84,28 @@ class Endpoint {
   /// Where these ranks are some of a larger job that watches over its own operations: what they are called there, and
   /// the patience of what concerns them alone.
   void belong_to(const std::vector<std::size_t>& names, std::size_t all_ranks, std::chrono::milliseconds timeout,
-                 std::chrono::milliseconds warn_after) {
+                 std::chrono::milliseconds warn_after, algorithms::FirstLeft first) {
     channel_.set_names(names, all_ranks);
+    first_left_ = std::move(first);
     alone_ = settings_;
     alone_->timeout = timeout;
     alone_->warn_after = warn_after;
   }
   /// Of an operation that the larger job knows nothing of.
   [[nodiscard]] const Channel::Settings& settings_alone() const noexcept { return alone_ ? *alone_ : settings_; }
+  /// These ranks were made of others by that operation: from now on the launcher is told what they are in.
+  void be_noted(algorithms::MadeBy how, algorithms::FirstLeft first) {
+    first_left_ = std::move(first);
+    channel_.be_noted({algorithms::PartTable::of_this_process(), how, rank_, size_, first_left_});
+  }
+  [[nodiscard]] const algorithms::FirstLeft& first_left() const noexcept { return first_left_; }
   void fence(const detail::OperationRecord& record);
   [[nodiscard]] Where where(std::string_view operation) const noexcept { return channel_.where(operation); }
 
   /// From any thread: everyone in this group shall stop waiting.
   void interrupt(Channel::Reason why) noexcept { channel_.interrupt(std::move(why)); }
+  /// That rank failed: all communicators that have it are told whom this rank missed, should it give up.
+  void miss(std::size_t rank) noexcept { kin_->blame(job_ranks_[rank]); }
   [[noreturn]] void abort(int code) noexcept;
 
  private:
@@ -205,6 +214,7 @@ class Endpoint {
   Peers peers_;
   std::shared_ptr<const Peers> job_;    // the ranks of the group from which all others were split
   std::vector<std::size_t> job_ranks_;  // what these are called there
+  algorithms::FirstLeft first_left_;    // in that group
   std::shared_ptr<core::Kin> kin_;
   std::vector<core::Descriptor> links_;
   Agreement agreement_;

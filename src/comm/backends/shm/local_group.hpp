@@ -17,7 +17,11 @@ class LocalGroup final : public LocalCommunicator {
       : endpoint_(endpoint),
         memory_(endpoint, ChannelBlock::bytes(endpoint->size()), 1, {}),
         channel_(*static_cast<ChannelBlock*>(memory_.writable()), endpoint->rank(), endpoint->size(), endpoint->peers(),
-                 endpoint->settings_alone()) {}
+                 endpoint->settings_alone()) {
+    channel_.be_noted({algorithms::PartTable::of_this_process(), algorithms::MadeBy::SplitLocal, channel_.rank(),
+                       channel_.size(), endpoint->first_left()});
+    channel_.on_failure([this](std::size_t rank) { endpoint_->miss(rank); });
+  }
   ~LocalGroup() override {
     if (!endpoint_->in_child()) channel_.depart();
   }
@@ -31,8 +35,13 @@ class LocalGroup final : public LocalCommunicator {
       throw InvalidCommunicator({"barrier", rank(), size()}, "this process was forked from the one that is this rank");
     }
     channel_.enter(record);
-    channel_.publish(channel_.open_post());
-    channel_.await_posts();
+    try {
+      channel_.publish(channel_.open_post());
+      channel_.await_posts();
+    } catch (...) {
+      channel_.leave_by_exception();
+      throw;
+    }
     channel_.leave();
   }
 

@@ -31,6 +31,11 @@ class Mapping {
 
   [[nodiscard]] std::byte* data() const noexcept { return pages_ ? pages_->address : nullptr; }
   [[nodiscard]] std::size_t bytes() const noexcept { return pages_ ? pages_->bytes : 0; }
+  /// Something in it, which stays mapped for as long as anybody has this.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<const T> share(const T& inside) const noexcept {
+    return {pages_, &inside};
+  }
   /// A forked child gets no copy of it.
   void keep_from_children() const noexcept;
   /// Lets go without unmapping: in a forked child there is nothing to unmap.

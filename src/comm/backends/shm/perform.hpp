@@ -24,6 +24,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     core::crash_point<"shm.about_to_leave">();
   } catch (...) {
     channel_.finish("an operation failed on this rank");
+    channel_.leave_by_exception();
     throw;
   }
   channel_.leave();

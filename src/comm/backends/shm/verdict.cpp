@@ -117,14 +117,20 @@ void Channel::refuse(const Where& where) {
   conclude(where);
 }
 
-void Channel::finish(const std::string& reason) noexcept {
-  if (!finished_) finished_ = reason;
+void Channel::pronounce_failure(const FailedPeer& failed) noexcept {
   pronounce([&](Verdict& verdict) {
     verdict.kind = VerdictKind::PeerFailed;
-    verdict.subject = static_cast<std::uint32_t>(rank_);
-    verdict.pid = peers_[rank_].pid;
-    verdict.exit_code = -1;
+    verdict.subject = static_cast<std::uint32_t>(failed.rank);
+    verdict.pid = failed.pid.value_or(0);
+    verdict.signal = failed.signal.value_or(0);
+    verdict.exit_code = failed.exit_code.value_or(-1);
   });
+}
+
+// A rank that gives up because of what it was told in another communicator is not the one with which it began.
+void Channel::finish(const std::string& reason) noexcept {
+  if (!finished_) finished_ = reason;
+  pronounce_failure(peers_.obituary(culprit_behind(rank_)));
 }
 
 void Channel::finish_because_reduction_threw() noexcept {
@@ -163,15 +169,7 @@ void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
   }
   // Looked at last: what a rank did before it died or left still counts.
   if (word.load(std::memory_order_acquire) >= value) return;
-  if (failed) {
-    pronounce([&](Verdict& verdict) {
-      verdict.kind = VerdictKind::PeerFailed;
-      verdict.subject = static_cast<std::uint32_t>(failed->rank);
-      verdict.pid = failed->pid.value_or(0);
-      verdict.signal = failed->signal.value_or(0);
-      verdict.exit_code = failed->exit_code.value_or(-1);
-    });
-  }
+  if (failed) pronounce_failure(*failed);
   if (block_.verdict.state.load(std::memory_order_acquire) != 0) conclude();
 }
 
@@ -266,13 +264,7 @@ void Channel::throw_unreachable(std::size_t rank, int error) {
         where(), error,
         core::format("the memory of rank {} cannot be read any more; switch single_copy off", name_of(rank)));
   }
-  pronounce([&](Verdict& verdict) {
-    verdict.kind = VerdictKind::PeerFailed;
-    verdict.subject = static_cast<std::uint32_t>(rank);
-    verdict.pid = failed.pid.value_or(0);
-    verdict.signal = failed.signal.value_or(0);
-    verdict.exit_code = failed.exit_code.value_or(-1);
-  });
+  pronounce_failure(failed);
   conclude();
 }
 

@@ -65,19 +65,23 @@ ChannelBlock& Witness::block() const noexcept {
   return *reinterpret_cast<ChannelBlock*>(segment_.data() + channel_offset);
 }
 
-std::string Witness::whereabouts(std::size_t rank) const {
+algorithms::Sighting Witness::sighting(std::size_t rank) const {
+  using Kind = algorithms::Sighting::Kind;
   const RankBlock& one = block().rank(rank);
   const Word attached = one.attached.load(std::memory_order_acquire);
   const Word finished = one.finished.sequence.load(std::memory_order_acquire);
   Word entered = 0;
   for (const RecordLine& line : one.records) entered = std::max(entered, line.sequence.load(std::memory_order_acquire));
-  if (attached == 0) return "while the group gathered";
+  if (attached == 0) return {Kind::Gathering, "while the group gathered"};
   if (one.presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left)) {
-    return "after it had left the group";
+    return {Kind::Gone, "after it had left the group", finished};
   }
-  if (const std::string message = algorithms::words_of(one.mail); !message.empty()) return "in " + message;
-  if (entered > finished) return "in " + named(one, entered);
-  return finished <= attached ? "before its first operation" : "after " + named(one, finished);
+  if (const std::string message = algorithms::words_of(one.mail); !message.empty()) {
+    return {Kind::In, "in " + message, finished};
+  }
+  if (entered > finished) return {Kind::In, "in " + named(one, entered), finished};
+  return {Kind::Between, finished <= attached ? "before its first operation" : "after " + named(one, finished),
+          finished};
 }
 
 std::optional<std::size_t> Witness::first_to_fail() const {

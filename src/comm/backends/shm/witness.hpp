@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 
+#include "comm/algorithms/whereabouts.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/memory.hpp"
 #include "comm/core/descriptor.hpp"
@@ -21,8 +21,7 @@ class Witness {
   [[nodiscard]] static std::optional<Witness> receive(const core::Descriptor& socket);
 
   [[nodiscard]] std::size_t ranks() const noexcept { return ranks_; }
-  /// "in allreduce of 4 x double with Sum", "after barrier", "before its first operation", …
-  [[nodiscard]] std::string whereabouts(std::size_t rank) const;
+  [[nodiscard]] algorithms::Sighting sighting(std::size_t rank) const;
   /// The rank with which it began, if the group has found that out.
   [[nodiscard]] std::optional<std::size_t> first_to_fail() const;
 

@@ -23,7 +23,7 @@ Key key_between(const Bytes32& connector, const Bytes32& acceptor) {
 
 namespace {
 
-using Context = std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)>;
+using MungeContext = std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)>;
 using Owned = std::unique_ptr<void, decltype(&std::free)>;
 
 }  // namespace
@@ -33,7 +33,7 @@ bool has_munge() noexcept {
 }
 
 Credential write_credential(const Bytes32& secret) {
-  const Context context(munge_ctx_create(), &munge_ctx_destroy);
+  const MungeContext context(munge_ctx_create(), &munge_ctx_destroy);
   char* text = nullptr;
   munge_err_t error = context ? EMUNGE_SUCCESS : EMUNGE_NO_MEMORY;
   if (error == EMUNGE_SUCCESS) error = munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, geteuid());

@@ -30,14 +30,16 @@ Endpoint::Endpoint(const TcpConfig& config)
       size_(config.size),
       job_ranks_(size_),
       kin_(std::make_shared<core::Kin>()),
-      ledger_(config.ledger) {
+      ledger_(config.ledger),
+      first_left_(ledger_.left()) {
+  (void)algorithms::PartTable::of_this_process();  // before this process starts others, which have no part in it
   std::iota(job_ranks_.begin(), job_ranks_.end(), std::size_t{0});
   if (size_ > 1) {
     meet();
   } else {
     members_ = {present(config)};
     hosts_ = find_hosts(members_, 0);
-    open_mailroom();
+    open_mailroom(ledger_.mail());
   }
   forget(std::as_writable_bytes(std::span(config_.secret.value)));
   config_.secret = {};
@@ -103,22 +105,30 @@ void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
     if (sentinel_->finished()) sentinel_->conclude({"connect", rank_, size_});
   };
   if (shares && shared_ == nullptr) share_memory(sentinel_ != nullptr ? conclude : check);
-  if (sentinel_ == nullptr) return;
+  if (sentinel_ == nullptr) {
+    if (made_ == algorithms::MadeBy::Nobody) first_left_ = shared_->first_left();
+    return;
+  }
   if (shares) {
-    shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after);
+    shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after, first_left_);
     sentinel_->on_verdict([shared = std::weak_ptr(shared_)](const Verdict& verdict) {
       const auto endpoint = shared.lock();
       if (endpoint != nullptr) endpoint->interrupt([verdict](const Where& where) { throw_verdict(where, verdict); });
     });
   }
 #endif
-  open_mailroom();
+  algorithms::NotedPart note;
+  if (made_ != algorithms::MadeBy::Nobody) {
+    note = {algorithms::PartTable::of_this_process(), made_, rank_, size_, first_left_};
+  }
+  open_mailroom(note ? note.mail() : ledger_.mail());
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);
     if (hosts_.place % hosts_.step == 0)
       tuning_.costs = algorithms::calibrate(everyone, !hierarchical() && policy_.shares_cores());
   });
   ledger_.note_start(sequence_);
+  noted_ = std::move(note);
 }
 
 #ifdef COBRE_COMM_HAS_SHM
@@ -231,12 +241,12 @@ Endpoint::~Endpoint() {
 }
 
 // After the links: alone, or over the network. Where all ranks share memory, their messages go through it too.
-void Endpoint::open_mailroom() {
+void Endpoint::open_mailroom(algorithms::MailNote& note) {
   if (size_ == 1) {
     mail_ = std::make_unique<algorithms::SelfMail>(rank_, size_, algorithms::NoPipes());
   } else if (sentinel_ != nullptr) {
     mail_ = std::make_unique<Mailroom>(rank_, size_,
-                                       MailPipes(std::move(mail_links_), *wire_, *sentinel_, ledger_.mail(), guard_,
+                                       MailPipes(std::move(mail_links_), *wire_, *sentinel_, note, guard_,
                                                  {policy_, config_.timeout, config_.warn_after}));
   }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "comm/algorithms/mailroom.hpp"
+#include "comm/algorithms/part_notes.hpp"
 #include "comm/algorithms/scratch.hpp"
 #include "comm/algorithms/tuning.hpp"
 #include "comm/backends/tcp/hosts.hpp"
@@ -77,7 +78,7 @@ class Endpoint {
   /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
   [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);
   [[nodiscard]] Outcome connect_links(Clock::time_point deadline, const std::function<void()>& check);
-  void open_mailroom();
+  void open_mailroom(algorithms::MailNote& note);
   /// Once all are connected. `check` throws where a rank is gone that the network alone knows of.
   void complete(const std::function<void()>& check);
 
@@ -149,6 +150,9 @@ class Endpoint {
 
   // What goes over the network; nothing of it where all ranks are on one host and share its memory.
   Ledger ledger_;
+  algorithms::MadeBy made_ = algorithms::MadeBy::Nobody;  // of one that was split from another
+  algorithms::FirstLeft first_left_;                      // in the group from which all were
+  algorithms::NotedPart noted_;
   std::unique_ptr<Sentinel> sentinel_;
   std::unique_ptr<Wire> wire_;
   std::vector<core::Descriptor> mail_links_;  // until the mailroom takes them

@@ -40,6 +40,7 @@ class Journal {
 
   [[nodiscard]] std::uint64_t entered() const noexcept { return entered_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t left() const noexcept { return left_.load(std::memory_order_acquire); }
+  [[nodiscard]] const std::atomic<std::uint64_t>& left_word() const noexcept { return left_; }
   /// When the operation that was entered last began.
   [[nodiscard]] Clock::time_point began() const noexcept {
     return Clock::time_point(Clock::duration(began_.load(std::memory_order_relaxed)));

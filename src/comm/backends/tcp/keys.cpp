@@ -15,7 +15,7 @@
 namespace cobre::comm::tcp {
 namespace {
 
-using Context = std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)>;
+using MacContext = std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)>;
 
 [[noreturn]] void throw_no_hmac() {
   throw InitializationFailed("tcp", "OpenSSL cannot compute HMAC-SHA256 on this machine");
@@ -24,7 +24,7 @@ using Context = std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)>;
 Mac hmac(std::span<const std::byte> key, std::initializer_list<std::span<const std::byte>> parts) {
   // Found once and kept: looking an algorithm up costs more than using it.
   static EVP_MAC* const algorithm = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
-  const Context context(algorithm == nullptr ? nullptr : EVP_MAC_CTX_new(algorithm), &EVP_MAC_CTX_free);
+  const MacContext context(algorithm == nullptr ? nullptr : EVP_MAC_CTX_new(algorithm), &EVP_MAC_CTX_free);
   if (!context) throw_no_hmac();
   std::string digest = "SHA256";
   const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),

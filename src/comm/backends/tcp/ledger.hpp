@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "comm/algorithms/mail_note.hpp"
+#include "comm/algorithms/whereabouts.hpp"
 #include "comm/backends/tcp/journal.hpp"
-#include "comm/core/descriptor.hpp"
+#include "comm/core/ledger_file.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -23,24 +23,7 @@ struct LedgerPage {
   Journal journal;
   algorithms::MailNote mail{};
 };
-
-/// A page in this process.
-class MappedLedger {
- public:
-  /// Of that memory file; empty where it is none of ours.
-  [[nodiscard]] static MappedLedger of(int file) noexcept;
-  /// Of this process alone. Throws AllocationFailed.
-  [[nodiscard]] static MappedLedger own();
-
-  explicit operator bool() const noexcept { return page_ != nullptr; }
-  [[nodiscard]] LedgerPage& page() const noexcept { return *page_; }
-
- private:
-  struct Unmap {
-    void operator()(LedgerPage* page) const noexcept;
-  };
-  std::unique_ptr<LedgerPage, Unmap> page_;
-};
+static_assert(sizeof(LedgerPage) <= core::LedgerFile::half_bytes);
 
 /// The rank's own.
 class Ledger {
@@ -51,37 +34,36 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
   ~Ledger();
 
-  [[nodiscard]] Journal& journal() noexcept { return mapped_.page().journal; }
-  [[nodiscard]] const Journal& journal() const noexcept { return mapped_.page().journal; }
-  [[nodiscard]] algorithms::MailNote& mail() noexcept { return mapped_.page().mail; }
+  [[nodiscard]] Journal& journal() noexcept { return page_->journal; }
+  [[nodiscard]] const Journal& journal() const noexcept { return page_->journal; }
+  [[nodiscard]] algorithms::MailNote& mail() noexcept { return page_->mail; }
+  /// How many operations are over; the page stays for as long as anybody has this.
+  [[nodiscard]] algorithms::FirstLeft left() const noexcept { return {page_, &page_->journal.left_word()}; }
   /// From now on it tells where the rank is.
   void open() noexcept;
   void note_start(std::uint64_t sequence) noexcept;
   void note_end() noexcept;
+  /// The first one counts. From any thread.
   void blame(std::size_t rank) noexcept;
 
  private:
-  MappedLedger mapped_;
+  std::shared_ptr<LedgerPage> page_;
   bool shown_ = false;  // to the launcher
 };
 
 /// The launcher's view of one rank's.
 class LedgerView {
  public:
-  /// Makes the file. Where it cannot be had, the rank is not seen.
-  LedgerView();
+  explicit LedgerView(const core::LedgerFile& file) noexcept : page_(reinterpret_cast<const LedgerPage&>(file.first)) {}
 
-  [[nodiscard]] int file() const noexcept { return file_.get(); }
   /// Whether the rank keeps it.
   [[nodiscard]] bool sees() const noexcept;
-  /// "in barrier", "after barrier", "before its first operation", …
-  [[nodiscard]] std::string whereabouts() const;
+  [[nodiscard]] algorithms::Sighting sighting() const;
   /// The rank with which it began, if that has been found out.
   [[nodiscard]] std::optional<std::size_t> blamed() const;
 
  private:
-  core::Descriptor file_;
-  MappedLedger mapped_;
+  const LedgerPage& page_;
 };
 
 }  // namespace cobre::comm::tcp

@@ -29,6 +29,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   numbered.sequence = ++sequence_;
   chain_ = core::extend(chain_, record);
   ledger_.journal().enter(numbered);
+  if (noted_) noted_.enter(numbered);
   wire_->begin(where, numbered, chain_);
   try {
     core::crash_point<"tcp.entered">();
@@ -41,9 +42,11 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     finish(verdict);
   } catch (...) {
     finish(sentinel_->failure_of(rank_));
+    if (noted_) noted_.leave_by_exception(sequence_);
     throw;
   }
   ledger_.journal().leave(sequence_);
+  if (noted_) noted_.leave(sequence_);
   core::crash_point<"tcp.left">();
 }
 

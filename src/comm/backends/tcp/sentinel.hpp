@@ -95,6 +95,7 @@ class Sentinel {
     // Relaxed: who says goodbye because of it has learned of it from the thread that calls this.
     if (rank != settings_.rank) {
       blamed_.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank + 1), std::memory_order_relaxed);
+      ledger_.blame(rank);
     }
   }
 

@@ -63,7 +63,9 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
       rank_(division.rank),
       size_(division.members().size()),
       kin_(whole->kin_),
-      ledger_(-1) {  // the launcher's file belongs to the job's first communicator
+      ledger_(-1),  // the launcher's file belongs to the job's first communicator, but for one note
+      made_(algorithms::made_by(division.record.operation)),
+      first_left_(whole->first_left_) {
   for (const std::size_t member : division.members()) job_ranks_.push_back(whole->job_ranks_[member]);
   config_.rank = rank_;
   config_.size = size_;
@@ -71,7 +73,7 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
   // The ranks that a part leaves out need cores all the same.
   policy_ = whole->policy_;
   topology_ = topology::part_of(whole->topology_, division.members());
-  if (size_ == 1) open_mailroom();
+  if (size_ == 1) open_mailroom(ledger_.mail());
 }
 
 // One list a rank.
@@ -204,6 +206,11 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
       if (whole->sentinel_ == nullptr) throw;
       failure = std::current_exception();
     }
+#ifdef COBRE_COMM_HAS_SHM
+    if (part->sentinel_ == nullptr && part->shared_ != nullptr) {
+      part->shared_->be_noted(part->made_, part->first_left_);
+    }
+#endif
   }
   // Nobody uses a part, and fails in it, while another rank is still coming to it. A rank that failed the part fails
   // this too, and here it has the name by which the caller knows it.
