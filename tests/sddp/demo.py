@@ -14,6 +14,7 @@ from program import check
 
 root, script, page = sys.argv[1:]
 FEW = ["--iterations", "3"]  # the demo hands them on; its own number takes seconds
+watched = {"tcp": [], "mpi": [sys.executable, os.path.join(root, "tests/support/launch_watched.py")]}
 environment = {name: value for name, value in os.environ.items() if not name.startswith("COBRE_")}
 
 
@@ -37,7 +38,8 @@ check(said[0] == "The same program, with the same bits, in other ways:", f"the l
 for line, backend in zip(said[1:], ("tcp", "mpi")):
     check(line.startswith(f"  {backend}: "), f"how to run it on {backend}: {line}")
     command = shlex.split(line.partition(": ")[2])
-    other = run(*command, *FEW)
+    check(backend != "mpi" or os.path.basename(command[0]).startswith("mpi"), f"a user starts MPI with its launcher: {line}")
+    other = run(*watched[backend], *command, *FEW)
     check(other.returncode == 0, f"{line} ends with {other.returncode}: {other.stderr}")
     check(f"backend   {backend}" in other.stdout and "4 ranks on" in other.stdout, f"{line} gives {other.stdout}")
     check(re.findall(r"^iteration \d/3: (.*)$", other.stdout, re.MULTILINE) == bounds, f"{line} gives {other.stdout}")

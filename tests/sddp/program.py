@@ -28,6 +28,7 @@ class Program:
         parser.add_argument("--local", action="store_true")
         for backend in ("shm", "tcp", "mpi"):
             parser.add_argument(f"--{backend}", help="the command that starts {ranks} ranks")
+        parser.add_argument("--results", type=pathlib.Path, help="where to leave what other configurations compare")
         self.arguments = parser.parse_args()
         self.cases = self.arguments.cases
         self.folder = tempfile.TemporaryDirectory(prefix="sddp-")
