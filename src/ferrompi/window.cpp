@@ -113,14 +113,14 @@ void WindowState::lock(LockType type, int rank) {
   const WindowCall call(*this, "lock");
   require_open("lock");
   require_rank(rank, "lock");
-  auto& held = locks_[static_cast<std::size_t>(rank)];
-  if (all_locked_ || held != 0) [[unlikely]] {
+  auto& held = segments_[static_cast<std::size_t>(rank)].locked;
+  if (all_locked_ || held) [[unlikely]] {
     throw_nested_lock(all_locked_, rank);
   }
   require_no_pending_operation("lock");
   const Ordered ordered;
   check(MPI_Win_lock(type == LockType::Exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, rank, 0, win_), "lock");
-  held = 1;
+  held = true;
   ++locks_held_;
   fenced_ = false;  // a fence after which nothing was issued opened no epoch
 }
@@ -129,9 +129,9 @@ void WindowState::unlock(int rank) {
   // A window that is gone ended the epoch before it went.
   if (win_ == MPI_WIN_NULL || !mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
-  auto& held = locks_[static_cast<std::size_t>(rank)];
-  if (held == 0) return;
-  held = 0;
+  auto& held = segments_[static_cast<std::size_t>(rank)].locked;
+  if (!held) return;
+  held = false;
   --locks_held_;
   const Ordered ordered;
   check(MPI_Win_unlock(rank, win_), "unlock");
@@ -203,7 +203,7 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
     const Ordered ordered;
     if (all_locked_) MPI_Win_unlock_all(win_);
     for (int rank = 0; locks_held_ > 0 && rank < size(); ++rank) {
-      if (locks_[static_cast<std::size_t>(rank)] == 0) continue;
+      if (!segments_[static_cast<std::size_t>(rank)].locked) continue;
       MPI_Win_unlock(rank, win_);
       --locks_held_;
     }

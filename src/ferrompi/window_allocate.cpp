@@ -29,6 +29,8 @@ namespace {
 
 constexpr const char* operation = "allocate";
 constexpr auto most_bytes = static_cast<std::uint64_t>(std::numeric_limits<MPI_Aint>::max());
+// What one call moves: it counts in int, and a piece this large costs nothing to start.
+constexpr std::size_t most_bytes_at_once = std::size_t{1} << 30;
 
 /// What one rank asks for, and what it sees: exchanged as numbers of one type.
 struct Wish {
@@ -203,7 +205,7 @@ struct WindowState::Attempt {
       auto* const first = static_cast<std::byte*>(base);
       const auto padding = bytes_to_alignment(first, shape.alignment);
       segment.base = first + padding;
-      segment.padding = static_cast<MPI_Aint>(padding);
+      segment.place = static_cast<MPI_Aint>(padding / unit);
       // The size that is reported may be rounded up to pages, so it bounds the segment but does not tell its length.
       const auto needed = segment.count * shape.element_size;
       if (static_cast<std::size_t>(size) < needed) return MPI_ERR_SIZE;
@@ -228,7 +230,6 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   std::exception_ptr failure;
   try {
     state.reset(new WindowState);
-    state->locks_.resize(wishes.size());
     remember_open_window(*state);
     hints = hints_for(shape.layout, user_info);
   } catch (...) {
@@ -260,8 +261,10 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   }
   state->win_ = attempt.win;
   state->rank_ = comm.rank();
+  state->size_ = comm.size();
   state->element_size_ = shape.element_size;
-  state->displacement_unit_ = attempt.unit;
+  state->units_per_element_ = shape.element_size / attempt.unit;
+  state->most_at_once_ = std::max<std::size_t>(most_bytes_at_once / shape.element_size, 1);
   state->segments_ = std::move(attempt.segments);
   return state;
 }

@@ -16,8 +16,8 @@ namespace ferrompi::detail {
 [[noreturn, gnu::cold, gnu::noinline]] void throw_not_locked(const char* operation, int rank);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_pending_operation(const char* operation);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_no_epoch(const char* operation, int rank);
-[[noreturn, gnu::cold, gnu::noinline]] void throw_does_not_fit(const char* operation, const WindowRange& target,
-                                                               std::size_t room);
+[[noreturn, gnu::cold, gnu::noinline]] void throw_does_not_fit(const char* operation, int rank, std::size_t offset,
+                                                               std::size_t count, std::size_t room);
 
 FERROMPI_INLINE void WindowState::require_open(const char* operation) const {
   if (win_ == MPI_WIN_NULL) [[unlikely]] {
@@ -28,8 +28,8 @@ FERROMPI_INLINE void WindowState::require_open(const char* operation) const {
 
 FERROMPI_INLINE void WindowState::require_rank(int rank, const char* operation) const {
   // One comparison for both ends: a negative rank is a huge unsigned number.
-  if (static_cast<std::size_t>(rank) >= locks_.size()) [[unlikely]] {
-    throw_outside_of_window(operation, rank, size());
+  if (static_cast<unsigned>(rank) >= static_cast<unsigned>(size_)) [[unlikely]] {
+    throw_outside_of_window(operation, rank, size_);
   }
 }
 
@@ -40,8 +40,8 @@ FERROMPI_INLINE void WindowState::require_no_lock(const char* operation) const {
   if (locks_held_ == 0) [[likely]] {
     return;
   }
-  for (int rank = 0; rank < size(); ++rank) {
-    if (locks_[static_cast<std::size_t>(rank)] != 0) throw_locked(operation, rank);
+  for (int rank = 0; rank < size_; ++rank) {
+    if (segments_[static_cast<std::size_t>(rank)].locked) throw_locked(operation, rank);
   }
 }
 
@@ -53,29 +53,28 @@ FERROMPI_INLINE void WindowState::require_no_pending_operation(const char* opera
 
 FERROMPI_INLINE void WindowState::require_lock(int rank, const char* operation) const {
   require_rank(rank, operation);
-  if (!all_locked_ && locks_[static_cast<std::size_t>(rank)] == 0) [[unlikely]] {
+  if (!all_locked_ && !segments_[static_cast<std::size_t>(rank)].locked) [[unlikely]] {
     throw_not_locked(operation, rank);
   }
 }
 
 /// Where the operation begins, in displacement units of the target.
-FERROMPI_INLINE MPI_Aint WindowState::begin_access(const WindowRange& target, Needs needs, const char* operation) {
+FERROMPI_INLINE MPI_Aint WindowState::begin_access(std::size_t count, int rank, std::size_t offset, Needs needs,
+                                                   const char* operation) {
   require_open(operation);
-  if (needs == Needs::Lock) require_lock(target.rank, operation);
-  require_rank(target.rank, operation);
-  const auto rank = static_cast<std::size_t>(target.rank);
-  const auto& part = segments_[rank];
-  if (target.offset > part.count || target.count > part.count - target.offset) [[unlikely]] {
-    throw_does_not_fit(operation, target, part.count);
+  require_rank(rank, operation);
+  if (needs == Needs::Lock) require_lock(rank, operation);
+  const auto& part = segments_[static_cast<std::size_t>(rank)];
+  if (offset > part.count || count > part.count - offset) [[unlikely]] {
+    throw_does_not_fit(operation, rank, offset, count, part.count);
   }
-  if (!all_locked_ && locks_[rank] == 0) {
+  if (needs == Needs::Epoch && !all_locked_ && !part.locked) {
     if (!fenced_) [[unlikely]] {
-      throw_no_epoch(operation, target.rank);
+      throw_no_epoch(operation, rank);
     }
     pending_ = true;
   }
-  const auto bytes = static_cast<std::size_t>(part.padding) + target.offset * element_size_;
-  return static_cast<MPI_Aint>(bytes / displacement_unit_);
+  return part.place + static_cast<MPI_Aint>(offset * units_per_element_);
 }
 
 }  // namespace ferrompi::detail

@@ -83,9 +83,9 @@ void throw_no_epoch(const char* operation, int rank) {
                          ": call fence() on all ranks, or take a guard with lock() or lock_all(), first"));
 }
 
-void throw_does_not_fit(const char* operation, const WindowRange& target, std::size_t room) {
-  throw InvalidBuffer(operation, text_of(operation, ": ", target.count, " elements from offset ", target.offset,
-                                         " on do not fit into the ", room, " of rank ", target.rank));
+void throw_does_not_fit(const char* operation, int rank, std::size_t offset, std::size_t count, std::size_t room) {
+  throw InvalidBuffer(operation, text_of(operation, ": ", count, " elements from offset ", offset,
+                                         " on do not fit into the ", room, " of rank ", rank));
 }
 
 }  // namespace detail

@@ -6,94 +6,116 @@
 #include "ferrompi/window_checks.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 
 namespace ferrompi::detail {
 
 namespace {
 
-// The most that one call of MPI carries: counts are int, and a piece this large costs nothing to start.
-constexpr std::size_t most_per_call = std::size_t{1} << 30;
+// The most elements that one call of MPI combines: counts are int, and a piece this large costs nothing to start.
+constexpr std::size_t most_combined_at_once = std::size_t{1} << 30;
 
-template <class Transfer>
-[[gnu::cold, gnu::noinline]] void by_pieces(std::size_t total, std::size_t most, std::size_t units_per_element,
-                                            MPI_Aint displacement, const char* operation, Transfer call_mpi) {
-  for (std::size_t first = 0; first < total; first += most) {
-    const auto count = std::min(most, total - first);
-    check(call_mpi(first, static_cast<int>(count), displacement + static_cast<MPI_Aint>(first * units_per_element)),
-          operation);
-  }
+// None, or more than `most`: what is not one call of MPI, told by one comparison.
+FERROMPI_INLINE bool is_not_one_call(std::size_t count, std::size_t most) {
+  return count - 1 >= most;
+}
+
+template <class Pointer>
+Pointer advanced(Pointer pointer, std::size_t bytes) {
+  using Byte = std::conditional_t<std::is_same_v<Pointer, void*>, std::byte, const std::byte>;
+  return static_cast<Byte*>(pointer) + bytes;
 }
 
 }  // namespace
 
-/// Calls `call_mpi(first, count, displacement)` once, or for pieces where an int would not count the units of `weight`
-/// to an element. What it captures it copies: what the way by pieces could see would be kept in memory on both ways.
-template <class Transfer>
-FERROMPI_INLINE void WindowState::transfer(const WindowRange& target, Needs needs, std::size_t weight,
-                                           const char* operation, Transfer call_mpi) {
-  const WindowCall call(*this, operation);
-  const auto displacement = begin_access(target, needs, operation);
-  if (target.count == 0) [[unlikely]] {
-    return;
+/// Calls `move(first, length)` for pieces of at most `most` elements, once all of them are known to be allowed. What
+/// `move` needs it copies on the way here: what it could see of its caller would be kept in memory by every call.
+template <class Move>
+[[gnu::cold, gnu::noinline]] void WindowState::by_pieces(std::size_t count, int rank, std::size_t offset,
+                                                         std::size_t most, const char* operation, Move move) {
+  {
+    const WindowCall call(*this, operation);
+    begin_access(count, rank, offset, Needs::Epoch, operation);
   }
-  if (target.count * weight > most_per_call) [[unlikely]] {
-    const auto most = std::max<std::size_t>(most_per_call / weight, 1);
-    return by_pieces(target.count, most, element_size_ / displacement_unit_, displacement, operation, call_mpi);
-  }
-  check(call_mpi(0, static_cast<int>(target.count), displacement), operation);
+  for (std::size_t first = 0; first < count; first += most) move(first, std::min(most, count - first));
 }
 
 // Elements move as bytes: both sides are this machine, so the representation is the same, and a contiguous copy is the
 // fastest thing a library can do with them.
-void WindowState::put(const void* origin, const WindowRange& target) {
-  transfer(target, Needs::Epoch, element_size_, "put", [=, this](std::size_t first, int count, MPI_Aint displacement) {
-    const int bytes = count * static_cast<int>(element_size_);
-    return MPI_Put(static_cast<const std::byte*>(origin) + first * element_size_, bytes, MPI_BYTE, target.rank,
-                   displacement, bytes, MPI_BYTE, win_);
-  });
+void WindowState::put(const void* origin, std::size_t count, int rank, std::size_t offset) {
+  if (is_not_one_call(count, most_at_once_)) [[unlikely]] {
+    return by_pieces(count, rank, offset, most_at_once_, "put", [=, this](std::size_t first, std::size_t length) {
+      put(advanced(origin, first * element_size_), length, rank, offset + first);
+    });
+  }
+  const WindowCall call(*this, "put");
+  const auto place = begin_access(count, rank, offset, Needs::Epoch, "put");
+  const int bytes = static_cast<int>(count * element_size_);
+  check(MPI_Put(origin, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, win_), "put");
 }
 
-void WindowState::get(void* origin, const WindowRange& target) {
-  transfer(target, Needs::Epoch, element_size_, "get", [=, this](std::size_t first, int count, MPI_Aint displacement) {
-    const int bytes = count * static_cast<int>(element_size_);
-    return MPI_Get(static_cast<std::byte*>(origin) + first * element_size_, bytes, MPI_BYTE, target.rank, displacement,
-                   bytes, MPI_BYTE, win_);
-  });
+void WindowState::get(void* origin, std::size_t count, int rank, std::size_t offset) {
+  if (is_not_one_call(count, most_at_once_)) [[unlikely]] {
+    return by_pieces(count, rank, offset, most_at_once_, "get", [=, this](std::size_t first, std::size_t length) {
+      get(advanced(origin, first * element_size_), length, rank, offset + first);
+    });
+  }
+  const WindowCall call(*this, "get");
+  const auto place = begin_access(count, rank, offset, Needs::Epoch, "get");
+  const int bytes = static_cast<int>(count * element_size_);
+  check(MPI_Get(origin, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, win_), "get");
 }
 
-void WindowState::accumulate(const void* origin, MPI_Datatype type, MPI_Op op, const WindowRange& target) {
-  transfer(target, Needs::Epoch, 1, "accumulate", [=, this](std::size_t first, int count, MPI_Aint displacement) {
-    return MPI_Accumulate(static_cast<const std::byte*>(origin) + first * element_size_, count, type, target.rank,
-                          displacement, count, type, op, win_);
-  });
+void WindowState::accumulate(const void* origin, std::size_t count, MPI_Datatype type, int rank, std::size_t offset,
+                             MPI_Op op) {
+  constexpr auto* name = "accumulate";
+  if (is_not_one_call(count, most_combined_at_once)) [[unlikely]] {
+    return by_pieces(count, rank, offset, most_combined_at_once, name,
+                     [=, this](std::size_t first, std::size_t length) {
+                       accumulate(advanced(origin, first * element_size_), length, type, rank, offset + first, op);
+                     });
+  }
+  const WindowCall call(*this, name);
+  const auto place = begin_access(count, rank, offset, Needs::Epoch, name);
+  const int n = static_cast<int>(count);
+  check(MPI_Accumulate(origin, n, type, rank, place, n, type, op, win_), name);
 }
 
-void WindowState::fetch_accumulate(const void* origin, void* result, MPI_Datatype type, MPI_Op op,
-                                   const WindowRange& target) {
-  transfer(target, Needs::Epoch, 1, "fetch_accumulate", [=, this](std::size_t first, int count, MPI_Aint displacement) {
-    return MPI_Get_accumulate(static_cast<const std::byte*>(origin) + first * element_size_, count, type,
-                              static_cast<std::byte*>(result) + first * element_size_, count, type, target.rank,
-                              displacement, count, type, op, win_);
-  });
+void WindowState::fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result, int rank,
+                                   std::size_t offset, MPI_Op op) {
+  constexpr auto* name = "fetch_accumulate";
+  if (is_not_one_call(count, most_combined_at_once)) [[unlikely]] {
+    return by_pieces(
+        count, rank, offset, most_combined_at_once, name, [=, this](std::size_t first, std::size_t length) {
+          const auto before = first * element_size_;
+          fetch_accumulate(advanced(origin, before), length, type, advanced(result, before), rank, offset + first, op);
+        });
+  }
+  const WindowCall call(*this, name);
+  const auto place = begin_access(count, rank, offset, Needs::Epoch, name);
+  const int n = static_cast<int>(count);
+  check(MPI_Get_accumulate(origin, n, type, result, n, type, rank, place, n, type, op, win_), name);
 }
 
 // An operation that returns a value must be complete when it returns, and a fence epoch completes nothing before the
 // next fence: these two ask for a lock, and flush.
-void WindowState::fetch_op(const void* origin, void* result, MPI_Datatype type, MPI_Op op, const WindowRange& target) {
-  transfer(target, Needs::Lock, 1, "fetch_op", [=, this](std::size_t, int, MPI_Aint displacement) {
-    const int code = MPI_Fetch_and_op(origin, result, type, target.rank, displacement, op, win_);
-    return code == MPI_SUCCESS ? MPI_Win_flush(target.rank, win_) : code;
-  });
+void WindowState::fetch_op(const void* origin, void* result, MPI_Datatype type, int rank, std::size_t offset,
+                           MPI_Op op) {
+  const WindowCall call(*this, "fetch_op");
+  const auto place = begin_access(1, rank, offset, Needs::Lock, "fetch_op");
+  check(MPI_Fetch_and_op(origin, result, type, rank, place, op, win_), "fetch_op");
+  check(MPI_Win_flush(rank, win_), "fetch_op");
 }
 
-void WindowState::compare_and_swap(const void* expected, const void* desired, void* result, MPI_Datatype type,
-                                   const WindowRange& target) {
-  transfer(target, Needs::Lock, 1, "compare_and_swap", [=, this](std::size_t, int, MPI_Aint displacement) {
-    // Both operands are only read, whether or not the library's header says so.
-    const int code = MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type,
-                                          target.rank, displacement, win_);
-    return code == MPI_SUCCESS ? MPI_Win_flush(target.rank, win_) : code;
-  });
+void WindowState::compare_and_swap(const void* desired, const void* expected, void* result, MPI_Datatype type, int rank,
+                                   std::size_t offset) {
+  const WindowCall call(*this, "compare_and_swap");
+  const auto place = begin_access(1, rank, offset, Needs::Lock, "compare_and_swap");
+  // Both operands are only read, whether or not the library's header says so.
+  check(MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type, rank, place, win_),
+        "compare_and_swap");
+  check(MPI_Win_flush(rank, win_), "compare_and_swap");
 }
 
 }  // namespace ferrompi::detail

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/outcome.hpp"
+
 namespace mismatch {
 
 using cobre::comm::CommBackend;
@@ -151,9 +153,15 @@ inline std::vector<Operation> operations() {
   };
 }
 
-// Of those that nobody waits for at once, the ones in which every rank hears from every other.
-inline std::vector<Operation> nonblocking_operations() {
+// Those that nobody waits for at once. They run on duplicates of the communicator, its lanes, which are taken in turn.
+constexpr int lanes = 4;
+
+inline std::vector<Operation> requests() {
   return {
+      {"ibarrier", {}, [](const CommBackend& comm, const Arguments&) { comm.ibarrier().wait(); }},
+      {"ibroadcast", {"type", "count", "root"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         comm.ibroadcast(data, a.root).wait();
+       })},
       {"iallreduce",
        {"type", "count", "op", "reproducible"},
        typed([](const CommBackend& comm, const Arguments& a, auto data) {
@@ -164,22 +172,51 @@ inline std::vector<Operation> nonblocking_operations() {
          const Parts parts(comm.size(), a.count);
          comm.iallgatherv(data, all, parts.counts, parts.displs).wait();
        })},
+  };
+}
+
+// Plans have a duplicate each. They are started until a root has heard too, which need not wait for those it sends to.
+inline void start_often(cobre::comm::PersistentRequest plan) {
+  for (int i = 0; i < 1000; ++i) {
+    plan.start();
+    plan.wait();
+  }
+}
+
+inline std::vector<Operation> plans() {
+  return {
+      {"a plan of broadcast",
+       {"type", "count", "root"},
+       typed([](const CommBackend& comm, const Arguments& a, auto data) {
+         start_often(comm.broadcast_init(data, a.root));
+       })},
       {"a plan of allreduce",
        {"type", "count", "op", "reproducible"},
        typed([](const CommBackend& comm, const Arguments& a, auto data) {
          auto result = data;
-         auto plan = comm.allreduce_init(data, result, a.op, a.reproducible);
-         plan.start();
-         plan.wait();
+         start_often(comm.allreduce_init(data, result, a.op, a.reproducible));
        })},
       {"a plan of allgatherv", {"type", "counts"}, typed([](const CommBackend& comm, const Arguments& a, auto data) {
          auto all = times(data, comm.size());
          const Parts parts(comm.size(), a.count);
-         auto plan = comm.allgatherv_init(data, all, parts.counts, parts.displs);
-         plan.start();
-         plan.wait();
+         start_often(comm.allgatherv_init(data, all, parts.counts, parts.displs));
        })},
   };
+}
+
+/// What becomes of a request that another rank does not mean, and what of the communicator itself: a rank that only
+/// sends is told by what next takes that lane.
+inline std::string outcome_of_request(const CommBackend& comm, const Call& request) {
+  for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+  const std::string at_once = test::outcome_of([&] { request(comm); });
+  for (int i = 1; i < lanes; ++i) comm.ibarrier().wait();
+  const std::string later = test::outcome_of([&] { comm.ibarrier().wait(); });
+  const std::string outcome = later == "InvalidCommunicator" ? at_once : at_once + ", then " + later;
+  return (at_once == "fine" ? later : outcome) + "; " + test::outcome_of([&] { comm.barrier(); });
+}
+inline std::string outcome_of_plan(const CommBackend& comm, const Call& plan) {
+  const std::string outcome = test::outcome_of([&] { plan(comm); });
+  return outcome + "; " + test::outcome_of([&] { comm.barrier(); });
 }
 
 // Two regions, and the fence of one of them.

@@ -244,12 +244,12 @@ struct Alltoall : BlockOperation {
     require_same_elements<S, R>();
     const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto from = input(send);
-    const auto to = output(std::forward<R>(recv));
     const Checks checks(form.operation, group);
+    const auto count = from.size() / static_cast<std::size_t>(group.size);
+    const auto to = output(std::forward<R>(recv));  // after the division, which needs its register
     checks.equal(from.size(), to.size());
     checks.divisible(from.size());
     checks.apart(from, to);
-    const auto count = from.size() / static_cast<std::size_t>(group.size);
     return launch<Alltoall>(form,
                             Args{from.data(), to.data(), count, datatype_of<element_t<S>>(), 0, comm, group.size});
   }

@@ -96,13 +96,11 @@ struct ReduceScatter : CollectiveTraits {
       // Every rank knows all counts, so every rank decides alike.
       if (parts_overlap_front(counts) && !needs_whole<element_t<B>, O>(elements.size())) [[unlikely]] {
         const ReduceArgs args{elements.data(), elements.data(), elements.size(), 0, group.native};
-        if constexpr (is_blocking<Form>) {
-          auto cold_form = form;  // copies, as in `launch`
-          auto cold_checks = checks;
-          __asm__("" : "+m"(cold_form), "+m"(cold_checks));
-          return scatter_aside<element_t<B>>(cold_form, cold_checks, group, args, counts, std::forward<O>(op));
+        auto&& cold_form = cold_copy(form);
+        if constexpr (is_reduce_op<O>) {
+          return scatter_aside<element_t<B>>(cold_form, group, args, counts, cold_copy(op));
         } else {
-          return scatter_aside<element_t<B>>(form, checks, group, args, counts, std::forward<O>(op));
+          return scatter_aside<element_t<B>>(cold_form, group, args, counts, std::forward<O>(op));
         }
       }
     }
@@ -124,7 +122,9 @@ struct ReduceScatter : CollectiveTraits {
     std::int64_t before = 0;
     for (const auto count : counts) {
       const auto length = static_cast<std::int64_t>(count);
-      if (before > 0 && before < length) return true;
+      if (before > 0 && before < length) [[unlikely]] {
+        return true;
+      }
       before += length;
     }
     return false;
@@ -132,8 +132,9 @@ struct ReduceScatter : CollectiveTraits {
 
   // In place for the caller, but not for MPI: the part is received elsewhere and copied to the front at the end.
   template <class T, class Form, class C, class O>
-  [[gnu::noinline]] static auto scatter_aside(Form& form, const Checks& checks, const Group& group, ReduceArgs args,
-                                              const C& counts, O&& op) {
+  [[gnu::cold, gnu::noinline]] static auto scatter_aside(Form& form, const Group& group, ReduceArgs args,
+                                                         const C& counts, O&& op) {
+    const Checks checks(form.operation, group);
     const auto own = static_cast<std::size_t>(at(integers_of(counts), static_cast<std::size_t>(group.rank)));
     auto* const front = static_cast<T*>(args.recv);
     if constexpr (is_blocking<Form>) {

@@ -232,13 +232,8 @@ struct Allgatherv : VectorOperation {
                                      std::span<T> whole, const C& counts, const D& displs) {
     if constexpr (ignores_a_single_displacement) {
       if (group.size == 1) [[unlikely]] {
-        if constexpr (is_blocking<Form>) {
-          auto cold_form = form;  // a copy, as in `launch`
-          __asm__("" : "+m"(cold_form));
-          return gather_alone(cold_form, group, single, count, whole, counts, displs);
-        } else {
-          return gather_alone(form, group, single, count, whole, counts, displs);
-        }
+        auto&& cold_form = cold_copy(form);
+        return gather_alone(cold_form, group, single, count, whole, counts, displs);
       }
     }
     return gather_at(form, group, single, count, whole, counts, displs);

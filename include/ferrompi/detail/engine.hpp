@@ -132,6 +132,21 @@ template <class Op, class Form, class... Tail>
   }
 }
 
+/// What a function that is hardly ever called gets instead of the original, which must not be given an address: the
+/// compiler would then store it to memory on the way to the call that everybody makes. The empty statement claims to
+/// change the copy, or the compiler would see that both are the same and drop it. Forms that own something are not
+/// copied: whoever starts one is not counting instructions.
+template <class T>
+[[nodiscard]] FERROMPI_INLINE decltype(auto) cold_copy(T& original) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    auto copy = original;
+    __asm__("" : "+m"(copy));
+    return copy;
+  } else {
+    return (original);
+  }
+}
+
 /// Runs the operation in the given form. `tail` is for blocking calls that return a status.
 ///
 /// Operations read the communicator before they look at their buffers: compilers keep the order of loads whose results
@@ -139,16 +154,8 @@ template <class Op, class Form, class... Tail>
 template <class Op, class Form, class... Tail>
 FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
   if (Op::must_shrink(args)) [[unlikely]] {
-    if constexpr (is_blocking<Form>) {
-      // Copies that are made here: handing the originals to a function would give them addresses, and the compiler
-      // would store them to memory on the way to the call that everybody makes.
-      auto cold_args = args;
-      auto cold_form = form;
-      __asm__("" : "+m"(cold_args), "+m"(cold_form));
-      return launch_shrunk<Op>(cold_form, cold_args, tail...);
-    } else {
-      return launch_shrunk<Op>(form, args);
-    }
+    auto&& cold_form = cold_copy(form);
+    return launch_shrunk<Op>(cold_form, cold_copy(args), tail...);
   }
   return form.template issue<Op>(args, tail...);
 }

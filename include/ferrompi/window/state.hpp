@@ -29,14 +29,8 @@ struct WindowShape {
 struct WindowSegment {
   std::byte* base = nullptr;  ///< in the address space of this process; null where count is 0
   std::size_t count = 0;      ///< what the rank asked for, whatever the library rounded it to
-  MPI_Aint padding = 0;       ///< bytes from the start of the rank's MPI segment to `base`
-};
-
-/// Some elements of one rank.
-struct WindowRange {
-  int rank;
-  std::size_t offset;
-  std::size_t count;
+  MPI_Aint place = 0;         ///< of `base` in the rank's MPI segment, in displacement units
+  bool locked = false;        ///< by this process, by a lock of this rank alone
 };
 
 [[noreturn]] void throw_moved_from_window(const char* operation);
@@ -57,7 +51,7 @@ class WindowState {
 
   [[nodiscard]] MPI_Win native() const noexcept { return win_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] int size() const noexcept { return static_cast<int>(segments_.size()); }
+  [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] const WindowSegment& local() const noexcept { return segments_[static_cast<std::size_t>(rank_)]; }
   [[nodiscard]] const WindowSegment& segment(int rank, const char* operation) const;
 
@@ -72,15 +66,17 @@ class WindowState {
   void flush_local_all();
   void sync();
 
-  // Element counts; the origin stays in use until the epoch, or a flush, completes the operation.
-  void put(const void* origin, const WindowRange& target);
-  void get(void* origin, const WindowRange& target);
-  void accumulate(const void* origin, MPI_Datatype type, MPI_Op op, const WindowRange& target);
-  void fetch_accumulate(const void* origin, void* result, MPI_Datatype type, MPI_Op op, const WindowRange& target);
+  // Arguments in the order that MPI has, so that those which only pass through hardly move between registers. Offsets
+  // and counts in elements; the origin stays in use until the epoch, or a flush, completes the operation.
+  void put(const void* origin, std::size_t count, int rank, std::size_t offset);
+  void get(void* origin, std::size_t count, int rank, std::size_t offset);
+  void accumulate(const void* origin, std::size_t count, MPI_Datatype type, int rank, std::size_t offset, MPI_Op op);
+  void fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result, int rank,
+                        std::size_t offset, MPI_Op op);
   // One element, complete on return; these need a lock.
-  void fetch_op(const void* origin, void* result, MPI_Datatype type, MPI_Op op, const WindowRange& target);
-  void compare_and_swap(const void* expected, const void* desired, void* result, MPI_Datatype type,
-                        const WindowRange& target);
+  void fetch_op(const void* origin, void* result, MPI_Datatype type, int rank, std::size_t offset, MPI_Op op);
+  void compare_and_swap(const void* desired, const void* expected, void* result, MPI_Datatype type, int rank,
+                        std::size_t offset);
 
  private:
   friend class WindowCall;
@@ -96,18 +92,19 @@ class WindowState {
   void flush_with(Flush flush, int rank, const char* operation);
   /// What an operation needs to be open before it: any epoch that reaches its target, or a lock on it.
   enum class Needs { Epoch, Lock };
-  template <class Transfer>
-  void transfer(const WindowRange& target, Needs needs, std::size_t weight, const char* operation, Transfer call_mpi);
-  MPI_Aint begin_access(const WindowRange& target, Needs needs, const char* operation);
+  template <class Move>
+  void by_pieces(std::size_t count, int rank, std::size_t offset, std::size_t most, const char* operation, Move move);
+  MPI_Aint begin_access(std::size_t count, int rank, std::size_t offset, Needs needs, const char* operation);
 
   MPI_Win win_ = MPI_WIN_NULL;
   int rank_ = 0;
+  int size_ = 0;
   std::size_t element_size_ = 1;
-  std::size_t displacement_unit_ = 1;
+  std::size_t units_per_element_ = 1;  // in which displacements count
+  std::size_t most_at_once_ = 1;       // elements whose bytes one call of MPI counts
   std::vector<WindowSegment> segments_;
 
   // Epochs of this process. A fence opens one that lasts until the next fence; a lock opens one for its rank.
-  std::vector<unsigned char> locks_;
   int locks_held_ = 0;
   bool all_locked_ = false;
   bool fenced_ = false;

@@ -58,14 +58,14 @@ class WindowTarget {
   template <cobre::comm::detail::BufferLike B>
   void put(B&& values, std::size_t offset = 0) const {
     const auto from = detail::origin<T>(std::forward<B>(values));
-    state_->put(from.data(), {rank_, offset, from.size()});
+    state_->put(from.data(), from.size(), rank_, offset);
   }
 
   /// Reads the elements from `offset` on into `values`.
   template <cobre::comm::detail::BufferLike B>
   void get(B&& values, std::size_t offset = 0) const {
     const auto into = detail::result<T>(std::forward<B>(values));
-    state_->get(into.data(), {rank_, offset, into.size()});
+    state_->get(into.data(), into.size(), rank_, offset);
   }
 
   /// `target = target op value`, element by element.
@@ -73,7 +73,7 @@ class WindowTarget {
   void accumulate(B&& values, AccumulateOp op, std::size_t offset = 0) const {
     const auto native = detail::native_accumulate_op<T>(op, "accumulate");
     const auto from = detail::origin<T>(std::forward<B>(values));
-    state_->accumulate(from.data(), datatype_of<T>(), native, {rank_, offset, from.size()});
+    state_->accumulate(from.data(), from.size(), datatype_of<T>(), rank_, offset, native);
   }
 
   /// The same, and `results` receives what the target held before.
@@ -85,7 +85,7 @@ class WindowTarget {
     if (from.size() != into.size()) {
       detail::throw_different_lengths("fetch_accumulate", from.size(), into.size());
     }
-    state_->fetch_accumulate(from.data(), into.data(), datatype_of<T>(), native, {rank_, offset, from.size()});
+    state_->fetch_accumulate(from.data(), from.size(), datatype_of<T>(), into.data(), rank_, offset, native);
   }
 
   /// One element, atomically: `target = target op value`; returns what it held before. Complete on return, so it needs
@@ -93,7 +93,7 @@ class WindowTarget {
   T fetch_op(const T& value, AccumulateOp op, std::size_t offset = 0) const {
     const auto native = detail::native_accumulate_op<T>(op, "fetch_op");
     T before;
-    state_->fetch_op(&value, &before, datatype_of<T>(), native, {rank_, offset, 1});
+    state_->fetch_op(&value, &before, datatype_of<T>(), rank_, offset, native);
     return before;
   }
 
@@ -105,7 +105,7 @@ class WindowTarget {
                   "compare_and_swap works on integers, enums, bool and std::byte: comparing anything else bit by bit "
                   "would not be comparing values");
     T before;
-    state_->compare_and_swap(&expected, &desired, &before, datatype_of<T>(), {rank_, offset, 1});
+    state_->compare_and_swap(&desired, &expected, &before, datatype_of<T>(), rank_, offset);
     return before;
   }
 

@@ -1,0 +1,53 @@
+// A message has no largest length: it may be thousands of times what lies between two ranks.
+
+#include <cobre/comm.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/long_messages.hpp"
+#ifdef COBRE_COMM_HAS_SHM
+#include "support/shm_ranks.hpp"
+#endif
+#ifdef COBRE_COMM_HAS_TCP
+#include "support/tcp_ranks.hpp"
+#endif
+
+namespace {
+
+constexpr std::size_t bytes = (std::size_t{6} << 20) + 5;
+constexpr auto exchange = [](const auto& comm) { return test::every_long_message(comm, bytes, 2 * bytes); };
+
+#ifdef COBRE_COMM_HAS_SHM
+// Two ranks leave a pipe of two KiB in it for each direction, and are far from finding room for a message in all of it.
+void through_a_small_segment(cobre::comm::SingleCopy single_copy) {
+  auto ranks = test::start_ranks(test::shm_configs(2,
+                                                   [=](auto& config) {
+                                                     config.segment_bytes = std::size_t{128} << 10;
+                                                     config.single_copy = single_copy;
+                                                   }),
+                                 exchange);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+}
+TEST(LongMessages, ArriveThroughAPipeFarShorterThanThey) {
+  through_a_small_segment(cobre::comm::SingleCopy::Off);
+}
+TEST(LongMessages, ArriveFromWhereTheyLie) {
+  through_a_small_segment(cobre::comm::SingleCopy::Auto);
+}
+#endif
+
+#ifdef COBRE_COMM_HAS_TCP
+TEST(LongMessages, ArriveThroughSockets) {
+  auto ranks = test::start_ranks(test::tcp_configs(2), exchange);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+}
+#endif
+
+#if defined(COBRE_COMM_HAS_TCP) && defined(COBRE_COMM_HAS_SHM)
+TEST(LongMessages, ArriveBetweenTcpRanksOfOneMachine) {
+  auto ranks = test::start_ranks(test::tcp_configs(2, [](auto& config) { config.shared_memory = true; }), exchange);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+}
+#endif
+
+}  // namespace
