@@ -3,9 +3,11 @@
 // blocks being those of the decomposition (subtrees.hpp) of r + 1 ranks, or of r where the scan is exclusive: the
 // canonical fold of that many.
 //
-// A partner that does not exist is left out. Its block is the last one then, on the left of nobody.
+// A partner that does not exist is left out. Its block is the last one then, on the left of nobody. The fold of such a
+// block is nobody's business: in the step that would make it the higher partner only listens, and the lower only
+// speaks.
 //
-//   steps ceil(log2 n)     bytes sent by a rank: the message in every step
+//   steps ceil(log2 n)     bytes sent by a rank: the message in every step in which somebody needs it
 #pragma once
 
 #include <cobre/comm/detail/calls.hpp>
@@ -17,6 +19,12 @@
 #include "comm/algorithms/transport.hpp"
 
 namespace cobre::comm::algorithms {
+
+/// Whether the block of ranks that meet across `bit`, and all lower ones, is on the left of anybody.
+[[nodiscard]] constexpr bool has_ranks_on_its_right(std::size_t rank, std::size_t bit, std::size_t ranks) noexcept {
+  const std::size_t first = rank & ~(2 * bit - 1);
+  return first + 2 * bit < ranks;
+}
 
 template <Transport T>
 void scan_recursive_doubling(T& transport, const Reduction& reduction, bool exclusive, std::size_t piece_bytes,
@@ -34,12 +42,19 @@ void scan_recursive_doubling(T& transport, const Reduction& reduction, bool excl
     for (std::size_t bit = 1; bit < ranks; bit *= 2) {
       const std::size_t partner = rank ^ bit;
       if (partner >= ranks) continue;
-      transport.exchange(partner, mine, bytes, partner, other, bytes);
       const bool lower = rank < partner;
+      const bool total_is_needed = has_ranks_on_its_right(rank, bit, ranks);
+      if (total_is_needed) {
+        transport.exchange(partner, mine, bytes, partner, other, bytes);
+      } else if (lower) {
+        transport.send(partner, mine, bytes);
+      } else {
+        transport.recv(partner, other, bytes);
+      }
       if (!lower && begun) reduction.fold(result, other, result, elements);
       if (!lower && !begun) std::memcpy(result, other, bytes);
       begun = begun || !lower;
-      if (2 * bit < ranks) reduction.fold(total, lower ? mine : other, lower ? other : mine, elements);
+      if (total_is_needed) reduction.fold(total, lower ? mine : other, lower ? other : mine, elements);
       mine = total;
     }
   });

@@ -12,6 +12,10 @@ constexpr bool has_way_by_hosts =
     std::is_same_v<Call, detail::BarrierCall> || std::is_same_v<Call, detail::BroadcastCall> ||
     std::is_same_v<Call, detail::AllreduceCall> || std::is_same_v<Call, detail::AllgathervCall>;
 
+constexpr bool some_only_send(detail::Operation operation) noexcept {
+  return detail::is_rooted(operation) || operation == detail::Operation::Scan || operation == detail::Operation::Exscan;
+}
+
 }  // namespace
 
 template <class Call>
@@ -24,7 +28,7 @@ void Endpoint::execute(const detail::OperationRecord& record, const Call& call) 
     // Who only sends hears from nobody: now and then it has to, or it would run ahead of ranks that are somewhere else.
     // All ranks count alike, so all come.
     constexpr std::uint64_t operations_on_trust = 64;
-    streamed_ = detail::is_rooted(record.operation) ? streamed_ + 1 : 0;
+    streamed_ = some_only_send(record.operation) ? streamed_ + 1 : 0;
     const bool meet_again = streamed_ % operations_on_trust == operations_on_trust - 1;
 #ifdef COBRE_COMM_HAS_SHM
     if constexpr (has_way_by_hosts<Call>) {
