@@ -47,7 +47,7 @@ docs: packages ## the site and the reference of every class, in build/docs/site
 format: packages ## lay out all sources
 	@tools/dev/format
 
-lint: packages ## clang-tidy over include and src (LINT_FILES="a.cpp b.cpp" for some)
+lint: packages ## clang-tidy over include, src, examples and the command (LINT_FILES="a.cpp b.cpp" for some)
 	@tools/dev/lint --jobs $(JOBS) $(LINT_FILES)
 
 install: packages ## build without tests and install to PREFIX=/usr/local (OPTIONS="-DCOBRE_COMM_MPI=OFF" …)

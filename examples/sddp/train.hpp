@@ -135,6 +135,7 @@ class Trainer {
                    [&](std::size_t i) { values[i] = stage.solve(start, tree_.shocks(0, first + i), {}); });
     });
     std::vector<double> mine;
+    mine.reserve(paths_.size() + values.size());
     for (const Path& path : paths_) mine.push_back(path.cost);
     for (const Solution& value : values) {
       mine.push_back(value.value);

@@ -41,7 +41,7 @@ const std::set<std::string> limited{"barrier", "broadcast", "allreduce", "allgat
 
 // What has to be done is the same for a plan, and where a call says who has which part.
 std::string work_of(const std::string& name) {
-  const std::string operation = name.substr(0, name.find('_'));
+  std::string operation = name.substr(0, name.find('_'));
   if (operation == "gatherv" || operation == "scatterv" || operation == "alltoallv") {
     return operation.substr(0, operation.size() - 1);
   }

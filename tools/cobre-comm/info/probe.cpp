@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "comm/core/descriptor.hpp"
 #include "comm/core/format.hpp"
@@ -97,7 +98,7 @@ Probe try_tcp() {
 #ifdef COBRE_COMM_HAS_TCP
   const std::string coordinator = coordinator_here();
   const std::string secret = make_secret();
-  return try_with_two([&](std::size_t rank) {
+  auto found = try_with_two([&](std::size_t rank) {
     comm::TcpConfig config;
     config.coordinator = coordinator;
     config.rank = rank;
@@ -108,6 +109,7 @@ Probe try_tcp() {
     comm::TcpBackend::connect(config).barrier();
     return false;
   });
+  return {.works = found.works, .reason = std::move(found.reason)};
 #else
   return {.reason = "not in this build"};
 #endif
