@@ -14,6 +14,7 @@
 #include "comm/algorithms/part_notes.hpp"
 #include "comm/algorithms/whereabouts.hpp"
 #include "comm/core/fiber.hpp"
+#include "comm/core/make_ledger_file.hpp"
 
 namespace cobre::comm::algorithms {
 namespace {

@@ -21,6 +21,7 @@
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "comm/core/inherited.hpp"
+#include "comm/core/make_ledger_file.hpp"
 #include "unit/environment.hpp"
 
 namespace {

@@ -2,15 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace cobre::comm::core {
-
-Descriptor make_ledger_file() noexcept {
-  Descriptor file(memfd_create("cobre-comm-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const bool made = file && ftruncate(file.get(), sizeof(LedgerFile)) == 0 &&
-                    fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
-  return made ? std::move(file) : Descriptor();
-}
 
 std::shared_ptr<LedgerFile> map_ledger_file(int file) {
   if (file < 0) return nullptr;

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "comm/core/descriptor.hpp"
-
 namespace cobre::comm::core {
 
 /// Zero bytes are its initial state. Whoever owns a half says in it by which layout.
@@ -17,8 +15,6 @@ struct LedgerFile {
   std::array<std::byte, half_bytes> parts;
 };
 
-/// Empty where the kernel gives none.
-[[nodiscard]] Descriptor make_ledger_file() noexcept;
 /// Null where the file is none of these. A program that this process starts does not inherit it.
 [[nodiscard]] std::shared_ptr<LedgerFile> map_ledger_file(int file);
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "comm/core/inherited.hpp"
+#include "comm/core/make_ledger_file.hpp"
 
 namespace cobre::command {
 
