@@ -135,9 +135,9 @@ class Endpoint::Deliverer {
 
   /// Before this rank exposes its buffers, or reads those of others: what is short does without.
   void prepare_exposed() {
-    if (kept_->copies) return;
+    if (copies_ != nullptr) return;
     kept_->reading.emplace(channel_, endpoint_.peers_);
-    kept_->copies.emplace(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
+    copies_ = &kept_->copies.emplace(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
   }
   void note_way(std::size_t from) { exposed_ = exposed_ || endpoint_.payload_of<Notice>(from).way() == Way::Exposed; }
   void open_all() {
@@ -153,7 +153,7 @@ class Endpoint::Deliverer {
     for_each_receiver([&](std::size_t to) {
       channel_.await_filled(to, 1);
       core::crash_point<"shm.about_to_help">();
-      kept_->copies->help(to);
+      copies_->help(to);
     });
     // The buffers belong to the others until all have fetched.
     await_receivers(1);
@@ -299,14 +299,14 @@ class Endpoint::Deliverer {
   void offer() {
     for_each_receiver([&](std::size_t to) {
       const Part part = delivery_.outgoing(to);
-      kept_->copies->offer(to, {sent(part.displ), bytes(part.count)});
+      copies_->offer(to, {sent(part.displ), bytes(part.count)});
     });
   }
   void open(std::size_t from) {
     const Notice notice = endpoint_.payload_of<Notice>(from);
     if (notice.way() != Way::Exposed || !delivery_.has_root()) return;
     const std::size_t count = entry_of(from, notice).count;
-    kept_->copies->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
+    copies_->open(from, {received(delivery_.incoming(from).displ), bytes(count)});
   }
 
   void take(std::size_t from) {
@@ -329,7 +329,7 @@ class Endpoint::Deliverer {
         return;
       }
       case Way::Exposed: {
-        if (kept_->copies->is_open(from)) return kept_->copies->take(from, into);
+        if (copies_->is_open(from)) return copies_->take(from, into);
         Word address = 0;
         std::memcpy(&address, endpoint_.shown_by(from, notice.place, sizeof address), sizeof address);
         return endpoint_.reach_.fetch(from, Place{address, 0, 0}, bytes(entry.displ), into, bytes(entry.count));
@@ -375,8 +375,9 @@ class Endpoint::Deliverer {
   std::size_t chunk_;
   std::size_t total_ = 0;  // bytes for others
   Way way_ = Way::Inline;
-  bool exposed_ = false;       // somebody else's parts are, and so this rank takes a step
-  LongParts* kept_ = nullptr;  // of an operation in which there may be any
+  bool exposed_ = false;          // somebody else's parts are, and so this rank takes a step
+  LongParts* kept_ = nullptr;     // of an operation in which there may be any …
+  PartCopies* copies_ = nullptr;  // … and there are
 };
 
 void Endpoint::deliver(const detail::OperationRecord& record, const Delivery& delivery) {
