@@ -21,23 +21,17 @@ constexpr std::size_t beyond_unsigned = (std::size_t{1} << 32) + 12345;
 constexpr auto exchange = [](const auto& comm) { return test::every_long_message(comm, beyond_int, beyond_unsigned); };
 
 #ifdef COBRE_COMM_HAS_SHM
-void expect_on_shm(cobre::comm::SingleCopy single_copy) {
-  auto ranks =
-      test::start_ranks(test::shm_configs(2, [=](auto& config) { config.single_copy = single_copy; }), exchange);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(250s), test::all_arrived);
-}
-TEST(LargeShmMessages, ArriveFromWhereTheyLie) {
-  expect_on_shm(cobre::comm::SingleCopy::Auto);
-}
-TEST(LargeShmMessages, ArriveThroughThePipe) {
-  expect_on_shm(cobre::comm::SingleCopy::Off);
+TEST(LargeShmMessages, ArriveFromWhereTheyLieAndThroughThePipe) {
+  for (const auto way : {cobre::comm::SingleCopy::Auto, cobre::comm::SingleCopy::Off}) {
+    const auto configs = test::shm_configs(2, [=](auto& config) { config.single_copy = way; });
+    test::expect_all_arrived(test::start_ranks(configs, exchange), 250s);
+  }
 }
 #endif
 
 #ifdef COBRE_COMM_HAS_TCP
 TEST(LargeTcpMessages, ArriveWhole) {
-  auto ranks = test::start_ranks(test::tcp_configs(2), exchange);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(250s), test::all_arrived);
+  test::expect_all_arrived(test::start_ranks(test::tcp_configs(2), exchange), 250s);
 }
 #endif
 

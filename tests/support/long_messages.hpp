@@ -2,7 +2,10 @@
 // Written once for all backends, and for lengths beyond what lies between the ranks as for those beyond 32 bits.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -87,5 +90,11 @@ std::string every_long_message(const Comm& comm, std::size_t bytes, std::size_t 
   return outcome + ", to itself: " + (comm.rank() == 0 ? to_itself(comm, bytes) : "fine");
 }
 inline constexpr const char* all_arrived = "one way: fine, both ways: fine, to itself: fine";
+
+/// Of ranks that were started with it.
+template <class Ranks>
+void expect_all_arrived(Ranks ranks, std::chrono::seconds longest = std::chrono::seconds(40)) {
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(longest), all_arrived);
+}
 
 }  // namespace test

@@ -20,13 +20,11 @@ constexpr auto exchange = [](const auto& comm) { return test::every_long_message
 #ifdef COBRE_COMM_HAS_SHM
 // Two ranks leave a pipe of two KiB in it for each direction, and are far from finding room for a message in all of it.
 void through_a_small_segment(cobre::comm::SingleCopy single_copy) {
-  auto ranks = test::start_ranks(test::shm_configs(2,
-                                                   [=](auto& config) {
-                                                     config.segment_bytes = std::size_t{128} << 10;
-                                                     config.single_copy = single_copy;
-                                                   }),
-                                 exchange);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+  const auto configs = test::shm_configs(2, [=](auto& config) {
+    config.segment_bytes = std::size_t{128} << 10;
+    config.single_copy = single_copy;
+  });
+  test::expect_all_arrived(test::start_ranks(configs, exchange));
 }
 TEST(LongMessages, ArriveThroughAPipeFarShorterThanThey) {
   through_a_small_segment(cobre::comm::SingleCopy::Off);
@@ -38,15 +36,14 @@ TEST(LongMessages, ArriveFromWhereTheyLie) {
 
 #ifdef COBRE_COMM_HAS_TCP
 TEST(LongMessages, ArriveThroughSockets) {
-  auto ranks = test::start_ranks(test::tcp_configs(2), exchange);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+  test::expect_all_arrived(test::start_ranks(test::tcp_configs(2), exchange));
 }
 #endif
 
 #if defined(COBRE_COMM_HAS_TCP) && defined(COBRE_COMM_HAS_SHM)
 TEST(LongMessages, ArriveBetweenTcpRanksOfOneMachine) {
-  auto ranks = test::start_ranks(test::tcp_configs(2, [](auto& config) { config.shared_memory = true; }), exchange);
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), test::all_arrived);
+  const auto configs = test::tcp_configs(2, [](auto& config) { config.shared_memory = true; });
+  test::expect_all_arrived(test::start_ranks(configs, exchange));
 }
 #endif
 

@@ -140,6 +140,7 @@ void Endpoint::try_single_copy(bool wanted) {
 // share cores they share caches, and ordinary stores are right.
 void Endpoint::try_ways() {
   if (size_ == 1 || size_ > agreement_.cpus) return;
+  // What is not faster by a tenth is not worth it past the caches, where who wrote it finds nothing of it later.
   const auto helps = [&](bool& way, int calls, int percent, auto&& operation) {
     using Clock = std::chrono::steady_clock;
     std::array<Clock::duration, 2> best{Clock::duration::max(), Clock::duration::max()};
