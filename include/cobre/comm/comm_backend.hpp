@@ -124,6 +124,14 @@ class CommBackend : public detail::Collectives<CommBackend>,
  private:
   friend class detail::Collectives<CommBackend>;
   friend class detail::PointToPointCalls<CommBackend>;
+  friend class detail::NonblockingOperations<CommBackend>;
+
+  [[nodiscard]] detail::LaneSeed<CommBackend> lane_seed(detail::Drive drive) const {
+    return visit([&](const auto& backend) {
+      auto seed = backend.lane_seed(drive);
+      return detail::LaneSeed<CommBackend>{CommBackend(std::move(seed.comm)), std::move(seed.place)};
+    });
+  }
 
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const {

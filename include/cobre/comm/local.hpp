@@ -53,6 +53,8 @@ class LocalBackend : public detail::Collectives<LocalBackend>,
   friend class detail::PointToPointCalls<LocalBackend>;
   friend class CommBackend;
 
+  [[nodiscard]] static detail::LaneSeed<LocalBackend> lane_seed(detail::Drive) { return {LocalBackend(), nullptr}; }
+
   void execute(const detail::OperationRecord&, const detail::BarrierCall&) const noexcept {}
   void execute(const detail::OperationRecord&, const detail::BroadcastCall&) const noexcept {}
 

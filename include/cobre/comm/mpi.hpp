@@ -22,9 +22,6 @@ namespace detail {
 struct MpiState;
 class MpiRegionBlock;
 
-struct MpiStateDeleter {
-  void operator()(MpiState* state) const noexcept;
-};
 struct MpiRegionDeleter {
   void operator()(MpiRegionBlock* block) const noexcept;
 };
@@ -130,16 +127,18 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   friend class detail::Collectives<FerrompiBackend>;
   friend class detail::PointToPointCalls<FerrompiBackend>;
   friend class detail::Splitting<FerrompiBackend>;
+  friend class detail::NonblockingOperations<FerrompiBackend>;
   friend class CommBackend;
 
   static constexpr bool hashes_counts = false;  // only where COBRE_COMM_CHECK asks for it
 
-  explicit FerrompiBackend(std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state);
+  explicit FerrompiBackend(std::shared_ptr<detail::MpiState> state);
 
   /// InvalidCommunicator once moved from.
   [[nodiscard]] const detail::MpiState& state(const char* operation) const;
 
   [[nodiscard]] std::optional<FerrompiBackend> make_part(const detail::Division& division) const;
+  [[nodiscard]] detail::LaneSeed<FerrompiBackend> lane_seed(detail::Drive drive) const;
 
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>
@@ -148,7 +147,7 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   [[nodiscard]] detail::Mailbox& mailbox() const;
   [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
 
-  std::unique_ptr<detail::MpiState, detail::MpiStateDeleter> state_;  // null once moved from
+  std::shared_ptr<detail::MpiState> state_;  // operations under way hold it too; null once moved from
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
 };

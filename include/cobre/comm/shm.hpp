@@ -167,11 +167,13 @@ class ShmBackend : public detail::Collectives<ShmBackend>,
   friend class detail::Collectives<ShmBackend>;
   friend class detail::PointToPointCalls<ShmBackend>;
   friend class detail::Splitting<ShmBackend>;
+  friend class detail::NonblockingOperations<ShmBackend>;
   friend class CommBackend;
 
   explicit ShmBackend(std::shared_ptr<shm::Endpoint> endpoint) noexcept;
 
   [[nodiscard]] std::optional<ShmBackend> make_part(const detail::Division& division) const;
+  [[nodiscard]] detail::LaneSeed<ShmBackend> lane_seed(detail::Drive) const;
 
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>

@@ -110,6 +110,7 @@ class TcpBackend : public detail::Collectives<TcpBackend>,
   friend class detail::PointToPointCalls<TcpBackend>;
   friend class CommBackend;
   friend class detail::Splitting<TcpBackend>;
+  friend class detail::NonblockingOperations<TcpBackend>;
 
   explicit TcpBackend(std::shared_ptr<tcp::Endpoint> endpoint) noexcept;
 
@@ -145,6 +146,7 @@ class TcpBackend : public detail::Collectives<TcpBackend>,
 #endif
 
   [[nodiscard]] std::optional<TcpBackend> make_part(const detail::Division& division) const;
+  [[nodiscard]] detail::LaneSeed<TcpBackend> lane_seed(detail::Drive) const;
 
   /// Every call of <cobre/comm/detail/calls.hpp>; compiled in the library.
   template <class Call>

@@ -14,6 +14,7 @@
 #include "comm/core/fork_guard.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
+#include "comm/core/rest.hpp"
 #include "comm/core/waiting.hpp"
 #include "comm/core/warnings.hpp"
 
@@ -23,18 +24,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Between two looks at operations that do not move: the longer they do not, the longer.
-class Rest {
- public:
-  void take() {
-    const auto waited = Clock::now() - begin_;
-    if (waited < 1ms) return std::this_thread::yield();
-    std::this_thread::sleep_for(waited < 100ms ? 50us : 1000us);
-  }
-
- private:
-  Clock::time_point begin_ = Clock::now();
-};
+/// What a start gives the making of its lane: enough for ranks that come to it together, and not worth mentioning
+/// where one is late.
+constexpr auto moment = 10ms;
 
 }  // namespace
 
@@ -78,7 +70,7 @@ class Worker::State final : private core::Task {
     const auto home = this->home();
     if (home == nullptr) {
       // What else this thread has under way may be what others wait for before they join.
-      for (Rest rest; core::has_other_work() && !is_over(number); rest.take()) {
+      for (core::Rest rest; core::has_other_work() && !is_over(number); rest.take()) {
         (void)core::give_way();
         if (deadline && Clock::now() >= *deadline) break;
       }
@@ -88,7 +80,7 @@ class Worker::State final : private core::Task {
       changed_.wait(lock, over);
       return true;
     }
-    for (Rest rest; !is_over(number); rest.take()) {
+    for (core::Rest rest; !is_over(number); rest.take()) {
       if (deadline) {
         (void)home->advance();
         if (Clock::now() >= *deadline) return is_over(number);
@@ -203,6 +195,14 @@ bool Worker::test(std::uint64_t number) {
   if (state_->is_over(number)) return true;
   state_->advance();
   return state_->is_over(number);
+}
+
+void Worker::bring_forward(std::uint64_t number, const std::atomic<bool>& far_enough) {
+  const auto deadline = Clock::now() + moment;
+  // Acquire: pairs with the release of whoever made it.
+  while (!far_enough.load(std::memory_order_acquire) && !test(number) && Clock::now() < deadline) {
+    std::this_thread::yield();
+  }
 }
 
 void Worker::wait(std::uint64_t number) {

@@ -2,10 +2,12 @@
 // a thread.
 #pragma once
 
+#include <cobre/comm/detail/kept_place.hpp>
 #include <cobre/comm/detail/worker.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +24,8 @@ namespace cobre::comm::detail {
 template <class Backend>
 class Lane final : public Worker {
  public:
-  explicit Lane(Backend comm) : comm_(std::move(comm)) {}
+  explicit Lane(LaneSeed<Backend> seed)
+      : comm_(std::move(seed.comm)), turn_(std::move(seed.place)), made_(turn_ == nullptr) {}
   ~Lane() override {
     stop();
     forget();
@@ -42,27 +45,41 @@ class Lane final : public Worker {
     run_ = [](void* kept, const Backend& comm) { (*static_cast<Job*>(kept))(comm); };
   }
 
+  /// Whether there is a duplicate to run on. The first run makes it where there is none, and ends with what that threw.
+  [[nodiscard]] const std::atomic<bool>& made() const noexcept { return made_; }
+
   // Room that operations reuse for what they must keep of their arguments.
   std::vector<std::size_t> counts;
   std::vector<std::size_t> displs;
 
  private:
-  void run() override { run_(job_, comm_); }
+  void run() override {
+    if (turn_ != nullptr) make();
+    run_(job_, comm_);
+  }
+  void make() {
+    const auto turn = std::move(turn_);
+    turn->take();
+    comm_ = comm_.duplicate();
+    made_.store(true, std::memory_order_release);  // pairs with Worker::bring_forward
+  }
   [[noreturn]] void abort_job() override { comm_.abort(1); }
   void forget() noexcept {
     if (job_ != nullptr) forget_(job_);
     job_ = nullptr;
   }
 
-  Backend comm_;
+  Backend comm_;  // until it is made, that of which it will be
+  std::unique_ptr<KeptPlace> turn_;
+  std::atomic<bool> made_;
   alignas(std::max_align_t) std::array<std::byte, 128> place_;
   void* job_ = nullptr;
   void (*run_)(void*, const Backend&) = nullptr;
   void (*forget_)(void*) = nullptr;
 };
 
-/// The lanes of one communicator. All ranks start the same operations in the same order, so going round gives all of
-/// them the same lane, whichever of them is done with what.
+/// The lanes of one communicator, for each way in which operations are brought forward. All ranks start the same
+/// operations in the same order, so going round gives all of them the same lane, whichever of them is done with what.
 template <class Backend>
 class Lanes {
  public:
@@ -71,22 +88,24 @@ class Lanes {
   /// What the environment asked for when the first operation was started.
   [[nodiscard]] Drive drive() const noexcept { return drive_; }
 
-  /// Free for the next operation. Collective the first time round, when the lanes are made; afterwards it waits only
-  /// for the operation that was started `count` operations ago.
-  [[nodiscard]] const std::shared_ptr<Lane<Backend>>& next(const Backend& comm) {
-    auto& lane = lanes_[started_ % count];
-    if (lane == nullptr) {
-      lane = std::make_shared<Lane<Backend>>(comm.duplicate());
-    } else {
-      lane->await_idle();
-    }
-    ++started_;
+  /// Free for the next operation: waits for the one that was started `count` operations ago. Where there is no lane
+  /// yet, or its making failed on all ranks, this is one of `seed(drive)`.
+  template <class Seed>
+  [[nodiscard]] const std::shared_ptr<Lane<Backend>>& next(Drive drive, const Seed& seed) {
+    Round& round = rounds_[drive == Drive::Thread ? 1 : 0];
+    auto& lane = round.lanes[round.started % count];
+    if (lane != nullptr) lane->await_idle();
+    if (lane == nullptr || !lane->made()) lane = std::make_shared<Lane<Backend>>(seed(drive));
+    ++round.started;
     return lane;
   }
 
  private:
-  std::array<std::shared_ptr<Lane<Backend>>, count> lanes_;
-  std::uint64_t started_ = 0;
+  struct Round {
+    std::array<std::shared_ptr<Lane<Backend>>, count> lanes;
+    std::uint64_t started = 0;
+  };
+  std::array<Round, 2> rounds_;
   Drive drive_ = drive_from_environment();
 };
 

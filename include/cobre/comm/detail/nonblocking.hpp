@@ -45,6 +45,9 @@ struct LaneHolder {
 /// For a backend that is always alone, and has nothing to wait for.
 struct NoLanes {};
 
+/// A backend that derives from this implements
+///   LaneSeed<Backend> lane_seed(Drive)
+/// which is collective; better so that no rank has to wait for the others in it.
 template <class Backend, class Holder = LaneHolder<Backend>>
 class NonblockingOperations : private Holder {
  public:
@@ -173,15 +176,18 @@ class NonblockingOperations : private Holder {
     } else {
       if (this->lanes == nullptr) this->lanes = std::make_unique<Lanes<Backend>>();
       const Drive drive = drive_of(operation, folded, this->lanes->drive());
-      const auto& lane = this->lanes->next(self());
+      const auto& lane = this->lanes->next(drive, [&](Drive how) { return self().lane_seed(how); });
       lane->set(prepare(*lane));
-      return Request(Run(lane, lane->start(drive)));
+      const std::uint64_t number = lane->start(drive);
+      Request request(Run(lane, number));
+      if (!lane->made()) lane->bring_forward(number, lane->made());
+      return request;
     }
   }
   template <class Prepare>
   [[nodiscard]] PersistentRequest plan(const char* operation, Folded folded, Prepare prepare) const {
     const Drive drive = drive_of(operation, folded, drive_from_environment());
-    auto lane = std::make_shared<Lane<Backend>>(self().duplicate());
+    auto lane = std::make_shared<Lane<Backend>>(LaneSeed<Backend>{self().duplicate(), nullptr});
     lane->set(prepare(*lane));
     return PersistentRequest(std::move(lane), drive, {operation, self().rank(), self().size()});
   }

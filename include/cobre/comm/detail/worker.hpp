@@ -3,6 +3,7 @@
 
 #include <cobre/comm/errors.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -31,6 +32,8 @@ class Worker {
 
   /// Whether that run is over; brings it forward if it is not.
   [[nodiscard]] bool test(std::uint64_t number);
+  /// The same again and again, until `far_enough` or for a moment.
+  void bring_forward(std::uint64_t number, const std::atomic<bool>& far_enough);
   /// Waits for the end of that run and throws what it threw: once, to the first who asks.
   void wait(std::uint64_t number);
   /// The same for a request that is dropped: nobody is there to hear what it threw. While an exception passes through,

@@ -21,7 +21,7 @@
 namespace cobre::comm {
 namespace {
 
-using StatePtr = std::unique_ptr<detail::MpiState, detail::MpiStateDeleter>;
+using StatePtr = std::shared_ptr<detail::MpiState>;
 
 std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
   const core::EnvironmentReader environment("mpi");
@@ -108,16 +108,17 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator w
   auto checker = checker_from_environment(world);
   auto node_checker = checker_over(*node, checker);
   auto mail = std::make_shared<mpi::Mail>(mpi, world);
-  return StatePtr(new detail::MpiState{.mpi = std::move(mpi),
-                                       .world = std::move(world),
-                                       .node = std::move(node),
-                                       .topology = std::move(topology),
-                                       .scratch = {},
-                                       .plans = std::move(plans),
-                                       .checker = std::move(checker),
-                                       .node_checker = std::move(node_checker),
-                                       .regions = 0,
-                                       .mail = std::move(mail)});
+  return std::make_shared<detail::MpiState>(detail::MpiState{.origin = nullptr,
+                                                             .mpi = std::move(mpi),
+                                                             .world = std::move(world),
+                                                             .node = std::move(node),
+                                                             .topology = std::move(topology),
+                                                             .scratch = {},
+                                                             .plans = std::move(plans),
+                                                             .checker = std::move(checker),
+                                                             .node_checker = std::move(node_checker),
+                                                             .regions = 0,
+                                                             .mail = std::move(mail)});
 }
 
 StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
@@ -136,10 +137,6 @@ auto translated(Make&& make) {
 }
 
 }  // namespace
-
-void detail::MpiStateDeleter::operator()(MpiState* state) const noexcept {
-  delete state;
-}
 
 FerrompiBackend::FerrompiBackend(StatePtr state)
     : state_(std::move(state)),
@@ -188,6 +185,26 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
         return FerrompiBackend(
             make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members())));
       });
+}
+
+// What is one call of MPI goes on the communicator itself: MPI tells calls apart by their order, whether anybody waits
+// for them or not. What takes several needs one of its own.
+detail::LaneSeed<FerrompiBackend> FerrompiBackend::lane_seed(detail::Drive drive) const {
+  const detail::MpiState& whole = state("duplicate");
+  if (drive == detail::Drive::Thread || whole.checker) return {duplicate(), nullptr};
+  return {FerrompiBackend(std::make_shared<detail::MpiState>(
+              detail::MpiState{.origin = state_,
+                               .mpi = whole.mpi,
+                               .world = ferrompi::Communicator::borrow(whole.world.native()),
+                               .node = whole.node,
+                               .topology = whole.topology,
+                               .scratch = {},
+                               .plans = nullptr,
+                               .checker = nullptr,
+                               .node_checker = nullptr,
+                               .regions = 0,
+                               .mail = whole.mail})),
+          nullptr};
 }
 
 bool FerrompiBackend::is_leader() const {

@@ -35,6 +35,7 @@ struct MpiScratch {
 
 struct MpiState {
   // In order of construction: whatever is declared later goes first, and MPI itself last.
+  std::shared_ptr<MpiState> origin;    // whose `world` this one borrows; null where it is its own
   std::shared_ptr<ferrompi::Mpi> mpi;  // null where the caller runs MPI
   ferrompi::Communicator world;
   std::shared_ptr<ferrompi::Communicator> node;  // shared with regions, which may outlive the backend

@@ -52,6 +52,11 @@ std::optional<ShmBackend> ShmBackend::make_part(const detail::Division& division
   return ShmBackend(std::move(part));
 }
 
+detail::LaneSeed<ShmBackend> ShmBackend::lane_seed(detail::Drive) const {
+  std::vector<std::shared_ptr<core::Backlog>> backlogs{core::require_owned(endpoint_, "duplicate").backlog(endpoint_)};
+  return {ShmBackend(endpoint_), std::make_unique<detail::KeptPlace>(std::move(backlogs))};
+}
+
 detail::Mailbox& ShmBackend::mailbox() const {
   return core::require_owned(endpoint_, "channel").mailbox();
 }

@@ -20,6 +20,7 @@
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/ring.hpp"
 #include "comm/backends/shm/stream.hpp"
+#include "comm/core/backlog.hpp"
 #include "comm/core/fork_guard.hpp"
 #include "comm/core/kin.hpp"
 
@@ -99,6 +100,10 @@ class Endpoint {
     channel_.be_noted({algorithms::PartTable::of_this_process(), how, rank_, size_, first_left_});
   }
   [[nodiscard]] const algorithms::FirstLeft& first_left() const noexcept { return first_left_; }
+  /// That of `self`, which is this.
+  [[nodiscard]] static std::shared_ptr<core::Backlog> backlog(const std::shared_ptr<Endpoint>& self) noexcept {
+    return {self, &self->backlog_};
+  }
   void fence(const detail::OperationRecord& record);
   [[nodiscard]] Where where(std::string_view operation) const noexcept { return channel_.where(operation); }
 
@@ -239,6 +244,7 @@ class Endpoint {
   std::vector<Exposure> exposures_;
   struct Scratch;
   std::unique_ptr<Scratch> scratch_;
+  core::Backlog backlog_;
   std::atomic<bool> busy_{false};
 };
 

@@ -16,6 +16,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw InvalidCommunicator(where(),
                               "this process was forked from the one that is this rank; only that one may use it");
   }
+  backlog_.clear();
   const core::Exclusive exclusive(busy_, where());
   channel_.enter(record);
   try {

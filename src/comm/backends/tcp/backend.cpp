@@ -68,6 +68,11 @@ std::optional<TcpBackend> TcpBackend::make_part(const detail::Division& division
   return TcpBackend(std::move(part));
 }
 
+detail::LaneSeed<TcpBackend> TcpBackend::lane_seed(detail::Drive) const {
+  (void)core::require_owned(endpoint_, "duplicate");
+  return {TcpBackend(endpoint_), std::make_unique<detail::KeptPlace>(tcp::Endpoint::backlogs(endpoint_))};
+}
+
 detail::Mailbox& TcpBackend::mailbox() const {
   return core::require_owned(endpoint_, "channel").mailbox();
 }

@@ -22,6 +22,7 @@
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "comm/core/backlog.hpp"
 #include "comm/core/fork_guard.hpp"
 #include "comm/core/kin.hpp"
 #ifdef COBRE_COMM_HAS_SHM
@@ -64,6 +65,9 @@ class Endpoint {
 #endif
 
   [[nodiscard]] detail::Mailbox& mailbox() noexcept;
+
+  /// What operations of `self`, which is this, have to wait for: on the network, and in the memory of this host.
+  [[nodiscard]] static std::vector<std::shared_ptr<core::Backlog>> backlogs(const std::shared_ptr<Endpoint>& self);
 
   [[noreturn]] void abort(int code) noexcept;
 
@@ -168,6 +172,7 @@ class Endpoint {
   std::uint64_t chain_ = 0;
   std::uint64_t streamed_ = 0;           // rooted operations since all ranks met
   std::optional<std::string> finished_;  // why, for later calls
+  core::Backlog backlog_;
   std::atomic<bool> busy_{false};
 };
 

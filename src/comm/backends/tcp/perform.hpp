@@ -17,6 +17,7 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
     throw InvalidCommunicator(where,
                               "this process was forked from the one that is this rank; only that one may use it");
   }
+  backlog_.clear();
   const core::Exclusive exclusive(busy_, where);
   if (finished_) [[unlikely]]
     throw InvalidCommunicator(where, *finished_);

@@ -10,12 +10,16 @@
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 #include "comm/topology/part.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Who makes a lane comes on when its program calls, however long it computes before.
+constexpr std::chrono::milliseconds patience_with_callers = 10min;
 
 bool same_place(const Address::Wire& a, const Address::Wire& b) noexcept {
   return a.family == b.family && a.scope == b.scope && a.bytes == b.bytes;
@@ -56,6 +60,14 @@ detail::Division division_of_host(const detail::Division& division, const Hosts&
 #endif
 
 }  // namespace
+
+std::vector<std::shared_ptr<core::Backlog>> Endpoint::backlogs(const std::shared_ptr<Endpoint>& self) {
+  std::vector<std::shared_ptr<core::Backlog>> all{{self, &self->backlog_}};
+#ifdef COBRE_COMM_HAS_SHM
+  if (self->shared_ != nullptr) all.push_back(shm::Endpoint::backlog(self->shared_));
+#endif
+  return all;
+}
 
 Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Division& division)
     : config_(whole->config_),
@@ -115,7 +127,9 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
   }
   core::crash_point<"tcp.part_doors_open">();
   const auto doors = gather_lists(division.record, own);
-  gathering.deadline = Clock::now() + config_.connect_timeout;
+  gathering.deadline =
+      Clock::now() +
+      (core::is_beside_caller() ? std::max(config_.connect_timeout, patience_with_callers) : config_.connect_timeout);
   if (!division.part) return gathering;
 
   const auto& members = division.members();
@@ -183,6 +197,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
           }
         }
         if (whole->sentinel_->finished()) whole->sentinel_->conclude(division.where);
+        if (core::footing() == core::Footing::Fiber) (void)core::give_way();
       };
       try {
         outcome = part->connect(std::move(gathering), check);
