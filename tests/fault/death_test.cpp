@@ -372,6 +372,25 @@ TEST_P(Death, IsThrownByTheWaitOfARequestAndOfAPlan) {
   }
 }
 
+TEST_P(Death, IsThrownByTheWaitOfARequestWhoseLaneItCameBefore) {
+  test::Shared<Board> board;
+  auto ranks = start(3, [&](const CommBackend& comm) -> std::string {
+    if (comm.rank() == 2) {
+      eventually([&] { return board->ready == 2; });
+      raise(SIGKILL);
+    }
+    std::vector<double> data(1000, 1.0);
+    auto request = comm.iallreduce_inplace(data, ReduceOp::Sum);  // makes its lane, for which all are needed
+    auto next = comm.ibarrier();
+    ++board->ready;
+    const std::string first = outcome_of([&] { request.wait(); });
+    return first + "; " + outcome_of([&] { next.wait(); }) + "; " + outcome_of([&] { comm.barrier(); });
+  });
+  for (const std::size_t rank : {0U, 1U}) {
+    EXPECT_EQ(ranks[rank].words(), killed(2) + "; InvalidCommunicator; InvalidCommunicator");
+  }
+}
+
 TEST_P(Death, IsWhatAnExceptionBringsThatDropsAnOperationWhichOthersDoNotJoin) {
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
     std::vector<double> data(1000, 1.0);
