@@ -61,10 +61,9 @@ FERROMPI_INLINE bool WindowState::begin_access(const Access& access) {
   const auto& part = segments_[static_cast<std::size_t>(access.rank)];
   std::size_t end = 0;
   if (__builtin_add_overflow(access.offset, access.count, &end) || end > part.count) return false;
-  if (!is(AllLocked) && !part.locked) {
-    if (access.needs == Needs::Lock || !is(Fenced)) return false;
-    facts_ |= Pending;
-  }
+  if (is(AllLocked)) return true;
+  if (access.needs == Needs::Lock || !is(Fenced)) return part.locked;  // one is never open beside the other
+  facts_ |= Pending;
   return true;
 }
 

@@ -50,12 +50,14 @@ struct BlockOperation : CollectiveTraits {
 
   /// Gathers or scatters elements of `T`, as messages where the library fails.
   template <class Op, class T, class Form>
-  FERROMPI_INLINE static auto launch_rooted(Form& form, [[maybe_unused]] const Group& group, const Args& args) {
+  FERROMPI_INLINE static auto launch_rooted(Form& form, const Args& args) {
     if constexpr (fails_beyond_int) {
       // An int counts a short block: this comparison takes the place of the one that chooses the function.
       if (args.count > short_block / sizeof(T)) [[unlikely]] {
         auto&& cold_form = cold_copy(form);
-        return launch_long<Op>(cold_form, group, cold_copy(args), sizeof(T));
+        auto cold_args = args;
+        cold_args.size = 0;  // or every call would keep the address from which to read it
+        return launch_long<Op>(cold_form, cold_copy(cold_args), sizeof(T));
       }
     }
     return launch<Op>(form, args);
@@ -63,8 +65,11 @@ struct BlockOperation : CollectiveTraits {
 
   /// Count and size are the same on every rank, so every rank decides alike.
   template <class Op, class Form>
-  [[gnu::cold, gnu::noinline]] static auto launch_long(Form& form, const Group& group, const Args& args,
-                                                       std::size_t element_size) {
+  [[gnu::cold, gnu::noinline]] static auto launch_long(Form& form, Args args, std::size_t element_size) {
+    Group group{args.comm};
+    check(MPI_Comm_rank(args.comm, &group.rank), form.operation);
+    check(MPI_Comm_size(args.comm, &group.size), form.operation);
+    args.size = group.size;
     const auto ranks = static_cast<std::size_t>(args.size);
     if (!exceeds_int(args.count * element_size * ranks)) return launch<Op>(form, args);
     const std::vector<std::size_t> counts(ranks, args.count);
@@ -96,7 +101,7 @@ struct Gather : BlockOperation {
       checks.apart(from, to);
     }
     return launch_rooted<Gather, element_t<S>>(
-        form, group, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, comm, group.size});
+        form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
   /// On the root the buffer of all blocks, its own in place; on the others their block.
@@ -109,12 +114,12 @@ struct Gather : BlockOperation {
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
       return launch_rooted<Gather, element_t<B>>(
-          form, group, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
+          form, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
     return launch_rooted<Gather, element_t<B>>(
-        form, group, Args{MPI_IN_PLACE, elements.data(), count, type, root, comm, group.size});
+        form, Args{MPI_IN_PLACE, elements.data(), count, type, root, comm, group.size});
   }
 
   /// The root gets the values of all ranks, the others an empty vector.
@@ -216,7 +221,7 @@ struct Scatter : BlockOperation {
       checks.apart(from, to);
     }
     return launch_rooted<Scatter, element_t<S>>(
-        form, group, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, comm, group.size});
+        form, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
   /// One value for every rank.
@@ -237,12 +242,12 @@ struct Scatter : BlockOperation {
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
       return launch_rooted<Scatter, element_t<B>>(
-          form, group, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
+          form, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
     return launch_rooted<Scatter, element_t<B>>(
-        form, group, Args{elements.data(), MPI_IN_PLACE, count, type, root, comm, group.size});
+        form, Args{elements.data(), MPI_IN_PLACE, count, type, root, comm, group.size});
   }
 
   /// From the root to each of the others.
