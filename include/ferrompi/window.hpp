@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ferrompi/datatype.hpp>
+#include <ferrompi/error.hpp>
 #include <ferrompi/info.hpp>
 #include <ferrompi/window/guard.hpp>
 #include <ferrompi/window/options.hpp>

@@ -98,39 +98,39 @@ void WindowState::fence(FenceAssert assertion) {
   const WindowCall call(*this, "fence");
   require_open("fence");
   require_no_lock("fence");
-  if (pending_ && has(assertion, FenceAssert::NoPrecede)) [[unlikely]] {
+  if (is(Pending) && has(assertion, FenceAssert::NoPrecede)) [[unlikely]] {
     throw_something_precedes();
   }
   const Ordered ordered;
   check(MPI_Win_fence(assertion == FenceAssert::None ? 0 : to_mpi(assertion), win_), "fence");
-  fenced_ = !has(assertion, FenceAssert::NoSucceed);
-  pending_ = false;
+  facts_ = has(assertion, FenceAssert::NoSucceed) ? None : Fenced;
 }
 
 // The holder of an exclusive lock sees what the previous holder stored, because unlock orders before the library gives
 // the lock away and lock orders after the library got it.
 void WindowState::lock(LockType type, int rank) {
   const WindowCall call(*this, "lock");
-  require_open("lock");
+  if (is(Gone | AllLocked | Pending)) [[unlikely]] {
+    refuse_lock("lock");
+  }
+  require_running("lock");
   require_rank(rank, "lock");
   auto& held = segments_[static_cast<std::size_t>(rank)].locked;
-  if (all_locked_ || held) [[unlikely]] {
-    throw_nested_lock(all_locked_, rank);
+  if (held) [[unlikely]] {
+    throw_nested_lock(rank);
   }
-  require_no_pending_operation("lock");
   const Ordered ordered;
-  check(MPI_Win_lock(type == LockType::Exclusive ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, rank, 0, win_), "lock");
+  check(MPI_Win_lock(static_cast<int>(type), rank, 0, win_), "lock");
   held = true;
   ++locks_held_;
-  fenced_ = false;  // a fence after which nothing was issued opened no epoch
+  facts_ = None;  // a fence after which nothing was issued opened no epoch
 }
 
 void WindowState::unlock(int rank) {
-  // A window that is gone ended the epoch before it went.
-  if (win_ == MPI_WIN_NULL || !mpi_is_up.load(std::memory_order_relaxed)) return;
+  if (!mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
   auto& held = segments_[static_cast<std::size_t>(rank)].locked;
-  if (!held) return;
+  if (!held) return;  // a window that is gone ended the epoch before it went
   held = false;
   --locks_held_;
   const Ordered ordered;
@@ -139,22 +139,39 @@ void WindowState::unlock(int rank) {
 
 void WindowState::lock_all() {
   const WindowCall call(*this, "lock_all");
-  require_open("lock_all");
+  if (is(Gone | AllLocked | Pending)) [[unlikely]] {
+    refuse_lock("lock_all");
+  }
+  require_running("lock_all");
   require_no_lock("lock_all");
-  require_no_pending_operation("lock_all");
   const Ordered ordered;
   check(MPI_Win_lock_all(0, win_), "lock_all");
-  all_locked_ = true;
-  fenced_ = false;
+  facts_ = AllLocked;
 }
 
 void WindowState::unlock_all() {
-  if (win_ == MPI_WIN_NULL || !mpi_is_up.load(std::memory_order_relaxed)) return;
+  if (!mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
-  if (!all_locked_) return;
-  all_locked_ = false;
+  if (!is(AllLocked)) return;
+  facts_ = None;
   const Ordered ordered;
   check(MPI_Win_unlock_all(win_), "unlock");
+}
+
+// For destructors, which have nobody to tell. Here and not in the guards, whose members need not be in memory if no
+// function is given their address.
+void WindowState::unlock_quietly(int rank) noexcept {
+  try {
+    unlock(rank);
+  } catch (const Error&) {
+  }
+}
+
+void WindowState::unlock_all_quietly() noexcept {
+  try {
+    unlock_all();
+  } catch (const Error&) {
+  }
 }
 
 template <class Flush>
@@ -185,7 +202,7 @@ void WindowState::sync() {
   const WindowCall call(*this, "sync");
   require_open("sync");
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (all_locked_ || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
+  if (is(AllLocked) || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
 }
 
 WindowState::~WindowState() {
@@ -193,7 +210,7 @@ WindowState::~WindowState() {
 }
 
 void WindowState::close(const UnwindingDetector& owner) noexcept {
-  if (win_ == MPI_WIN_NULL) return;
+  if (is(Gone)) return;
   if (mpi_is_usable()) {
     // Freeing waits for the other ranks. They will not come if only this one failed.
     if (size() > 1 && owner.unwinding()) {
@@ -201,7 +218,7 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
       return;
     }
     const Ordered ordered;
-    if (all_locked_) MPI_Win_unlock_all(win_);
+    if (is(AllLocked)) MPI_Win_unlock_all(win_);
     for (int rank = 0; locks_held_ > 0 && rank < size(); ++rank) {
       if (!segments_[static_cast<std::size_t>(rank)].locked) continue;
       MPI_Win_unlock(rank, win_);
@@ -210,7 +227,8 @@ void WindowState::close(const UnwindingDetector& owner) noexcept {
     MPI_Win_free(&win_);
   }
   win_ = MPI_WIN_NULL;
-  for (auto& segment : segments_) segment = {};  // the memory is gone: no new span of it
+  facts_ = Gone;
+  for (auto& segment : segments_) segment = {};  // the memory is gone: no new span of it, and no lock
 }
 
 }  // namespace detail

@@ -266,6 +266,7 @@ std::shared_ptr<WindowState> WindowState::allocate(const Communicator& comm, con
   state->units_per_element_ = shape.element_size / attempt.unit;
   state->most_at_once_ = std::max<std::size_t>(most_bytes_at_once / shape.element_size, 1);
   state->segments_ = std::move(attempt.segments);
+  state->facts_ = WindowState::None;
   return state;
 }
 

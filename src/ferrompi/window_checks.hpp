@@ -1,6 +1,7 @@
 // What a window looks at before every call. The tests are inline, what they throw is not: see window_errors.cpp.
 #pragma once
 
+#include <ferrompi/detail/engine.hpp>
 #include <ferrompi/window/state.hpp>
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace ferrompi::detail {
 [[noreturn, gnu::cold, gnu::noinline]] void throw_outside_of_window(const char* operation, int rank, int size);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_all_locked(const char* operation);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_locked(const char* operation, int rank);
-[[noreturn, gnu::cold, gnu::noinline]] void throw_nested_lock(bool all_locked, int rank);
+[[noreturn, gnu::cold, gnu::noinline]] void throw_nested_lock(int rank);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_something_precedes();
 [[noreturn, gnu::cold, gnu::noinline]] void throw_not_locked(const char* operation, int rank);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_pending_operation(const char* operation);
@@ -20,7 +21,7 @@ namespace ferrompi::detail {
                                                                std::size_t count, std::size_t room);
 
 FERROMPI_INLINE void WindowState::require_open(const char* operation) const {
-  if (win_ == MPI_WIN_NULL) [[unlikely]] {
+  if (is(Gone)) [[unlikely]] {
     throw_window_is_gone(operation);
   }
   require_running(operation);
@@ -34,7 +35,7 @@ FERROMPI_INLINE void WindowState::require_rank(int rank, const char* operation) 
 }
 
 FERROMPI_INLINE void WindowState::require_no_lock(const char* operation) const {
-  if (all_locked_) [[unlikely]] {
+  if (is(AllLocked)) [[unlikely]] {
     throw_all_locked(operation);
   }
   if (locks_held_ == 0) [[likely]] {
@@ -45,36 +46,37 @@ FERROMPI_INLINE void WindowState::require_no_lock(const char* operation) const {
   }
 }
 
-FERROMPI_INLINE void WindowState::require_no_pending_operation(const char* operation) const {
-  if (pending_) [[unlikely]] {
-    throw_pending_operation(operation);
-  }
-}
-
 FERROMPI_INLINE void WindowState::require_lock(int rank, const char* operation) const {
   require_rank(rank, operation);
-  if (!all_locked_ && !segments_[static_cast<std::size_t>(rank)].locked) [[unlikely]] {
+  if (!is(AllLocked) && !segments_[static_cast<std::size_t>(rank)].locked) [[unlikely]] {
     throw_not_locked(operation, rank);
   }
 }
 
-/// Where the operation begins, in displacement units of the target.
-FERROMPI_INLINE MPI_Aint WindowState::begin_access(std::size_t count, int rank, std::size_t offset, Needs needs,
-                                                   const char* operation) {
-  require_open(operation);
-  require_rank(rank, operation);
-  if (needs == Needs::Lock) require_lock(rank, operation);
-  const auto& part = segments_[static_cast<std::size_t>(rank)];
-  if (offset > part.count || count > part.count - offset) [[unlikely]] {
-    throw_does_not_fit(operation, rank, offset, count, part.count);
+/// Whether the operation may begin.
+///
+/// The rank was looked at when its target was made. An epoch says that the window is there and that MPI runs: what ends
+/// one of them ends the epoch first.
+FERROMPI_INLINE bool WindowState::begin_access(const Access& access) {
+  const auto& part = segments_[static_cast<std::size_t>(access.rank)];
+  std::size_t end = 0;
+  if (__builtin_add_overflow(access.offset, access.count, &end) || end > part.count) return false;
+  if (is(AllLocked)) return true;
+  if (access.needs == Needs::Lock || !is(Fenced)) return part.locked;  // one is never open beside the other
+  facts_ |= Pending;
+  return true;
+}
+
+FERROMPI_INLINE void WindowState::require_access(const Access& access) {
+  if (!begin_access(access)) [[unlikely]] {
+    refuse_access(cold_copy(access));
   }
-  if (needs == Needs::Epoch && !all_locked_ && !part.locked) {
-    if (!fenced_) [[unlikely]] {
-      throw_no_epoch(operation, rank);
-    }
-    pending_ = true;
-  }
-  return part.place + static_cast<MPI_Aint>(offset * units_per_element_);
+}
+
+/// In displacement units of the target.
+FERROMPI_INLINE MPI_Aint WindowState::place_of(const Access& access) const noexcept {
+  const auto& part = segments_[static_cast<std::size_t>(access.rank)];
+  return part.place + static_cast<MPI_Aint>(access.offset * units_per_element_);
 }
 
 }  // namespace ferrompi::detail

@@ -56,10 +56,9 @@ void throw_locked(const char* operation, int rank) {
                  text_of("this process holds a lock() guard for rank ", rank, " of the window: end it first"));
 }
 
-void throw_nested_lock(bool all_locked, int rank) {
+void throw_nested_lock(int rank) {
   throw MpiError("lock", ErrorClass::RmaSync,
-                 all_locked ? "this process holds a lock_all() guard of the window already"
-                            : text_of("this process holds a lock on rank ", rank, " already: locks do not nest"));
+                 text_of("this process holds a lock on rank ", rank, " already: locks do not nest"));
 }
 
 void throw_something_precedes() {
@@ -86,6 +85,22 @@ void throw_no_epoch(const char* operation, int rank) {
 void throw_does_not_fit(const char* operation, int rank, std::size_t offset, std::size_t count, std::size_t room) {
   throw InvalidBuffer(operation, text_of(operation, ": ", count, " elements from offset ", offset,
                                          " on do not fit into the ", room, " of rank ", rank));
+}
+
+// What a call found in one comparison, told apart.
+void WindowState::refuse_lock(const char* operation) const {
+  require_open(operation);
+  if (is(AllLocked)) throw_all_locked(operation);
+  throw_pending_operation(operation);
+}
+
+void WindowState::refuse_access(const Access& access) const {
+  const auto& [count, rank, offset, needs, operation] = access;
+  require_open(operation);
+  if (needs == Needs::Lock) require_lock(rank, operation);
+  const auto room = segments_[static_cast<std::size_t>(rank)].count;
+  if (offset > room || count > room - offset) throw_does_not_fit(operation, rank, offset, count, room);
+  throw_no_epoch(operation, rank);
 }
 
 }  // namespace detail

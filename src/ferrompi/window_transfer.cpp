@@ -29,73 +29,86 @@ Pointer advanced(Pointer pointer, std::size_t bytes) {
 
 }  // namespace
 
-/// Calls `move(first, length)` for pieces of at most `most` elements, once all of them are known to be allowed. What
-/// `move` needs it copies on the way here: what it could see of its caller would be kept in memory by every call.
+/// Calls `move(first, length, place)`: once where one call of MPI counts all of the elements, and by pieces of at most
+/// `most` where it does not.
 template <class Move>
-[[gnu::cold, gnu::noinline]] void WindowState::by_pieces(std::size_t count, int rank, std::size_t offset,
-                                                         std::size_t most, const char* operation, Move move) {
-  {
-    const WindowCall call(*this, operation);
-    begin_access(count, rank, offset, Needs::Epoch, operation);
+struct WindowState::Transfer {
+  WindowState& window;
+  Access access;
+  std::size_t most;
+  Move move;
+
+  FERROMPI_INLINE void run() const {
+    const WindowCall call(window, access.operation);
+    if (is_not_one_call(access.count, most) || !window.begin_access(access)) [[unlikely]] {
+      return by_pieces(cold_copy(*this));
+    }
+    check(move(0, access.count, window.place_of(access)), access.operation);
   }
-  for (std::size_t first = 0; first < count; first += most) move(first, std::min(most, count - first));
-}
+
+  // Given all in one place: what it were given in registers would be moved there by every call.
+  [[gnu::cold, gnu::noinline]] static void by_pieces(const Transfer& whole) {
+    whole.window.require_access(whole.access);
+    for (std::size_t first = 0; first < whole.access.count; first += whole.most) {
+      auto piece = whole.access;
+      piece.offset += first;
+      const auto length = std::min(whole.most, piece.count - first);
+      check(whole.move(first, length, whole.window.place_of(piece)), piece.operation);
+    }
+  }
+};
 
 // Elements move as bytes: both sides are this machine, so the representation is the same, and a contiguous copy is the
 // fastest thing a library can do with them.
-void WindowState::put(const void* origin, std::size_t count, int rank, std::size_t offset) {
-  if (is_not_one_call(count, most_at_once_)) [[unlikely]] {
-    return by_pieces(count, rank, offset, most_at_once_, "put", [=, this](std::size_t first, std::size_t length) {
-      put(advanced(origin, first * element_size_), length, rank, offset + first);
-    });
-  }
-  const WindowCall call(*this, "put");
-  const auto place = begin_access(count, rank, offset, Needs::Epoch, "put");
-  const int bytes = static_cast<int>(count * element_size_);
-  check(MPI_Put(origin, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, win_), "put");
+void WindowState::put(const void* origin, std::size_t count, WindowState& window, int rank, std::size_t offset) {
+  Transfer{window,
+           {count, rank, offset, Needs::Epoch, "put"},
+           window.most_at_once_,
+           [=, &window](std::size_t first, std::size_t length, MPI_Aint place) {
+             const int bytes = static_cast<int>(length * window.element_size_);
+             const auto* from = advanced(origin, first * window.element_size_);
+             return MPI_Put(from, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, window.win_);
+           }}
+      .run();
 }
 
-void WindowState::get(void* origin, std::size_t count, int rank, std::size_t offset) {
-  if (is_not_one_call(count, most_at_once_)) [[unlikely]] {
-    return by_pieces(count, rank, offset, most_at_once_, "get", [=, this](std::size_t first, std::size_t length) {
-      get(advanced(origin, first * element_size_), length, rank, offset + first);
-    });
-  }
-  const WindowCall call(*this, "get");
-  const auto place = begin_access(count, rank, offset, Needs::Epoch, "get");
-  const int bytes = static_cast<int>(count * element_size_);
-  check(MPI_Get(origin, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, win_), "get");
+void WindowState::get(void* origin, std::size_t count, WindowState& window, int rank, std::size_t offset) {
+  Transfer{window,
+           {count, rank, offset, Needs::Epoch, "get"},
+           window.most_at_once_,
+           [=, &window](std::size_t first, std::size_t length, MPI_Aint place) {
+             const int bytes = static_cast<int>(length * window.element_size_);
+             auto* to = advanced(origin, first * window.element_size_);
+             return MPI_Get(to, bytes, MPI_BYTE, rank, place, bytes, MPI_BYTE, window.win_);
+           }}
+      .run();
 }
 
 void WindowState::accumulate(const void* origin, std::size_t count, MPI_Datatype type, int rank, std::size_t offset,
-                             MPI_Op op) {
-  constexpr auto* name = "accumulate";
-  if (is_not_one_call(count, most_combined_at_once)) [[unlikely]] {
-    return by_pieces(count, rank, offset, most_combined_at_once, name,
-                     [=, this](std::size_t first, std::size_t length) {
-                       accumulate(advanced(origin, first * element_size_), length, type, rank, offset + first, op);
-                     });
-  }
-  const WindowCall call(*this, name);
-  const auto place = begin_access(count, rank, offset, Needs::Epoch, name);
-  const int n = static_cast<int>(count);
-  check(MPI_Accumulate(origin, n, type, rank, place, n, type, op, win_), name);
+                             MPI_Op op, WindowState& window) {
+  Transfer{window,
+           {count, rank, offset, Needs::Epoch, "accumulate"},
+           most_combined_at_once,
+           [=, &window](std::size_t first, std::size_t length, MPI_Aint place) {
+             const int n = static_cast<int>(length);
+             const auto* from = advanced(origin, first * window.element_size_);
+             return MPI_Accumulate(from, n, type, rank, place, n, type, op, window.win_);
+           }}
+      .run();
 }
 
-void WindowState::fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result, int rank,
-                                   std::size_t offset, MPI_Op op) {
-  constexpr auto* name = "fetch_accumulate";
-  if (is_not_one_call(count, most_combined_at_once)) [[unlikely]] {
-    return by_pieces(
-        count, rank, offset, most_combined_at_once, name, [=, this](std::size_t first, std::size_t length) {
-          const auto before = first * element_size_;
-          fetch_accumulate(advanced(origin, before), length, type, advanced(result, before), rank, offset + first, op);
-        });
-  }
-  const WindowCall call(*this, name);
-  const auto place = begin_access(count, rank, offset, Needs::Epoch, name);
-  const int n = static_cast<int>(count);
-  check(MPI_Get_accumulate(origin, n, type, result, n, type, rank, place, n, type, op, win_), name);
+void WindowState::fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result,
+                                   WindowState& window, int rank, std::size_t offset, MPI_Op op) {
+  Transfer{window,
+           {count, rank, offset, Needs::Epoch, "fetch_accumulate"},
+           most_combined_at_once,
+           [=, &window](std::size_t first, std::size_t length, MPI_Aint place) {
+             const int n = static_cast<int>(length);
+             const auto* from = advanced(origin, first * window.element_size_);
+             auto* to = advanced(result, first * window.element_size_);
+             return MPI_Get_accumulate(from, n, type, to, n, type, rank, place, n, type, op, window.win_);
+           }}
+      .run();
 }
 
 // An operation that returns a value must be complete when it returns, and a fence epoch completes nothing before the
@@ -103,17 +116,20 @@ void WindowState::fetch_accumulate(const void* origin, std::size_t count, MPI_Da
 void WindowState::fetch_op(const void* origin, void* result, MPI_Datatype type, int rank, std::size_t offset,
                            MPI_Op op) {
   const WindowCall call(*this, "fetch_op");
-  const auto place = begin_access(1, rank, offset, Needs::Lock, "fetch_op");
-  check(MPI_Fetch_and_op(origin, result, type, rank, place, op, win_), "fetch_op");
+  const Access access{1, rank, offset, Needs::Lock, "fetch_op"};
+  require_access(access);
+  check(MPI_Fetch_and_op(origin, result, type, rank, place_of(access), op, win_), "fetch_op");
   check(MPI_Win_flush(rank, win_), "fetch_op");
 }
 
 void WindowState::compare_and_swap(const void* desired, const void* expected, void* result, MPI_Datatype type, int rank,
                                    std::size_t offset) {
   const WindowCall call(*this, "compare_and_swap");
-  const auto place = begin_access(1, rank, offset, Needs::Lock, "compare_and_swap");
+  const Access access{1, rank, offset, Needs::Lock, "compare_and_swap"};
+  require_access(access);
   // Both operands are only read, whether or not the library's header says so.
-  check(MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type, rank, place, win_),
+  check(MPI_Compare_and_swap(const_cast<void*>(desired), const_cast<void*>(expected), result, type, rank,
+                             place_of(access), win_),
         "compare_and_swap");
   check(MPI_Win_flush(rank, win_), "compare_and_swap");
 }

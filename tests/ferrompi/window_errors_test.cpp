@@ -248,6 +248,10 @@ TEST(WindowErrors, AnEndedGuardRefusesEverything) {
   auto moved = std::move(again);
   EXPECT_CLASS(ErrorClass::RmaSync, (void)again.as_span());
   EXPECT_EQ(moved.as_span().size(), 1u);
+  moved.unlock();
+  const std::array<int, 1> value = {3};
+  EXPECT_CLASS(ErrorClass::RmaSync, again.put(value));
+  EXPECT_CLASS(ErrorClass::RmaSync, moved.put(value));
 }
 
 TEST(WindowErrors, AMovedFromWindowRefusesEverything) {
@@ -281,6 +285,15 @@ TEST(WindowErrors, AGuardThatOutlivesItsWindowStandsForNothing) {
   auto all = window->lock_all();
   window.reset();
   EXPECT_CLASS(ErrorClass::Win, all.flush_all());
+
+  window = SharedWindow<int>::allocate(world, 1);
+  window->fence();
+  target = window->target(0);
+  target.get(value);
+  window->fence();
+  window.reset();
+  EXPECT_CLASS(ErrorClass::Win, target.get(value));
+  EXPECT_CLASS(ErrorClass::Win, target.put(std::span<const int>()));
   expect_usable(world);
 }
 

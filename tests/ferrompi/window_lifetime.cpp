@@ -1,6 +1,7 @@
 // Ends of a window that no test inside of one process can show: after MPI is gone, and by an exception.
 #include <ferrompi/ferrompi.hpp>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,9 +13,21 @@ using ferrompi::SharedWindow;
 
 namespace {
 
+template <class Call>
+bool is_refused(Call call) {
+  try {
+    call();
+  } catch (const ferrompi::MpiError& error) {
+    std::printf("refused: %s\n", error.what());
+    return true;
+  }
+  return false;
+}
+
 int outlive_mpi() {
   std::optional<SharedWindow<double>> window;
   std::optional<ferrompi::LockAllGuard<double>> guard;
+  std::optional<ferrompi::WindowTarget<double>> target;
   std::optional<ferrompi::Info> info;
   {
     auto mpi = ferrompi::Mpi::init();
@@ -22,30 +35,18 @@ int outlive_mpi() {
     window = SharedWindow<double>::allocate(world, 4);
     window->fence();
     guard.emplace(window->lock_all());
+    target = guard->target(0);
     info.emplace();
     info->set("key", "value");
     mpi.finalize();  // ends the lock and frees the window, as MPI wants it
   }
   if (!window->local().empty()) return EXIT_FAILURE;  // the memory is gone
-  try {
-    window->fence();
-    return EXIT_FAILURE;
-  } catch (const ferrompi::MpiError& error) {
-    std::printf("refused: %s\n", error.what());
-  }
-  try {
-    guard->flush_all();
-    return EXIT_FAILURE;
-  } catch (const ferrompi::MpiError& error) {
-    std::printf("refused: %s\n", error.what());
-  }
-  try {
-    info->set("key", "another");
-    return EXIT_FAILURE;
-  } catch (const ferrompi::MpiError& error) {
-    std::printf("refused: %s\n", error.what());
-  }
-  return EXIT_SUCCESS;  // and the destructors have nothing left to do
+  const std::array<double, 1> value{};
+  const bool all_refused = is_refused([&] { window->fence(); }) && is_refused([&] { (void)window->lock_all(); }) &&
+                           is_refused([&] { guard->flush_all(); }) && is_refused([&] { target->put(value); }) &&
+                           is_refused([&] { (void)target->fetch_op(1.0, ferrompi::ReduceOp::Sum); }) &&
+                           is_refused([&] { info->set("key", "another"); });
+  return all_refused ? EXIT_SUCCESS : EXIT_FAILURE;  // and the destructors have nothing left to do
 }
 
 int throw_on_one_rank() {

@@ -1,37 +1,11 @@
-// Every blocking operation twice: as a plain call of MPI whose return code is looked at, and through ferrompi. Compiled
-// once with the argument checks and once without; run under the tracer.
-//
-// Both sides are given the same and do the same: a small object with communicator, rank and size, and buffers that know
-// their length. So plain C divides a buffer by the number of ranks where the operation does, and has a way for lengths
-// beyond an int where they are known only at run time: the alternative is to cut them silently.
-#include <ferrompi/communicator.hpp>
-#include <ferrompi/environment.hpp>
-
-#include "plain.hpp"
-#include "regions.hpp"
+// Every blocking operation with lengths that are known at compile time, and those with a count for each rank.
+#include "operations.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-using ferrompi::Communicator;
-using ferrompi::ReduceOp;
-
-constexpr std::size_t n = 8;
-
-// Visible outside of this file, so that the compiler cannot know what they hold.
-std::array<double, n> first, second;
-std::span<double> first_span = first;
-std::span<double> second_span = second;
-std::array<double, n * probe::ranks> many, others;
-std::span<double> many_span = many;
-std::span<double> others_span = others;
 double value = 1.0;
 double result = 0.0;
-int source = 0;
 
 namespace {
 
@@ -72,35 +46,10 @@ inline int reduce_scatter_inplace(const Plain& c) {
   return MPI_Reduce_scatter(MPI_IN_PLACE, many.data(), counts.data(), MPI_DOUBLE, MPI_SUM, c.comm);
 }
 
-// What each rank gets of a buffer whose length is known only now.
-inline std::size_t share_of(std::span<const double> all, const Plain& c) {
-  return all.size() / static_cast<std::size_t>(c.size);
-}
-
 // What each rank gets of a buffer for all of them.
 inline int part_of(const Plain& c) {
   return static_cast<int>(blocks / static_cast<std::size_t>(c.size));
 }
-
-inline int alltoall(const double* send, double* recv, std::size_t length, const Plain& c) {
-  const MPI_Comm comm = c.comm;
-  if (blocks_fit(length, c)) [[likely]] {
-    return MPI_Alltoall(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, comm);
-  }
-#if MPI_VERSION >= 4
-  const auto count = static_cast<MPI_Count>(length);
-  return MPI_Alltoall_c(send, count, MPI_DOUBLE, recv, count, MPI_DOUBLE, comm);
-#else
-  return as_one_element(length, [=](MPI_Datatype all) { return MPI_Alltoall(send, 1, all, recv, 1, all, comm); });
-#endif
-}
-
-struct Operation {
-  const char* name;
-  void (*plain)(const Plain&);
-  void (*ours)(const Communicator&);
-  probe::Kind kind = probe::Kind::Fixed;
-};
 
 const Operation operations[] = {
     {"barrier", [](const Plain& c) { checked(MPI_Barrier(c.comm)); }, [](const Communicator& c) { c.barrier(); }},
@@ -274,6 +223,13 @@ const Operation operations[] = {
        result = sum;
      },
      [](const Communicator& c) { result = c.exscan(value, ReduceOp::Sum); }},
+    {"scatter of a value",
+     [](const Plain& c) {
+       double copy = 0;
+       checked(MPI_Scatter(first.data(), 1, MPI_DOUBLE, &copy, 1, MPI_DOUBLE, 1, c.comm));
+       result = copy;
+     },
+     [](const Communicator& c) { result = c.scatter(first, 1); }},
     {"send of a value", [](const Plain& c) { checked(MPI_Send(&value, 1, MPI_DOUBLE, 1, 7, c.comm)); },
      [](const Communicator& c) { c.send(value, 1, 7); }},
     {"recv of a value",
@@ -330,171 +286,6 @@ const Operation operations[] = {
        result = sum;
      },
      [](const Communicator& c) { result = c.reduce(value, ReduceOp::Sum, 0); }},
-
-    {"broadcast, run-time length",
-     [](const Plain& c) {
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length)
-                   ? MPI_Bcast(data, static_cast<int>(length), MPI_DOUBLE, 1, c.comm)
-                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Bcast(data, 1, all, 1, comm); }));
-     },
-     [](const Communicator& c) { c.broadcast(first_span, 1); }, probe::Kind::RunTime},
-    {"allreduce, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Allreduce(send, recv, static_cast<int>(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                            : by_pieces(length, [=](std::size_t from, int count) {
-                                return MPI_Allreduce(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
-                              }));
-     },
-     [](const Communicator& c) { c.allreduce(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
-    {"send, run-time length",
-     [](const Plain& c) {
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length)
-                   ? MPI_Send(data, static_cast<int>(length), MPI_DOUBLE, 1, 7, c.comm)
-                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Send(data, 1, all, 1, 7, comm); }));
-     },
-     [](const Communicator& c) { c.send(first_span, 1, 7); }, probe::Kind::RunTime},
-    {"reduce, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Reduce(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, 1, c.comm)
-                            : by_pieces(length, [=](std::size_t from, int count) {
-                                return MPI_Reduce(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, 1, comm);
-                              }));
-     },
-     [](const Communicator& c) { c.reduce(first_span, second_span, ReduceOp::Sum, 1); }, probe::Kind::RunTime},
-    {"scan, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Scan(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                            : by_pieces(length, [=](std::size_t from, int count) {
-                                return MPI_Scan(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
-                              }));
-     },
-     [](const Communicator& c) { c.scan(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
-    {"exscan, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), second_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Exscan(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                            : by_pieces(length, [=](std::size_t from, int count) {
-                                return MPI_Exscan(send + from, recv + from, count, MPI_DOUBLE, MPI_SUM, comm);
-                              }));
-     },
-     [](const Communicator& c) { c.exscan(first_span, second_span, ReduceOp::Sum); }, probe::Kind::RunTime},
-    {"allreduce_inplace, run-time length",
-     [](const Plain& c) {
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Allreduce(MPI_IN_PLACE, data, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                            : by_pieces(length, [=](std::size_t from, int count) {
-                                return MPI_Allreduce(MPI_IN_PLACE, data + from, count, MPI_DOUBLE, MPI_SUM, comm);
-                              }));
-     },
-     [](const Communicator& c) { c.allreduce_inplace(first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
-    {"gather, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), many_span.data(), first_span.size());
-       checked(blocks_fit(length, c)
-                   ? MPI_Gather(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, 0, c.comm)
-                   : as_one_element(length,
-                                    [=](MPI_Datatype all) { return MPI_Gather(send, 1, all, recv, 1, all, 0, comm); }));
-     },
-     [](const Communicator& c) { c.gather(first_span, many_span, 0); }, probe::Kind::RunTime},
-    {"allgather, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, first_span.data(), many_span.data(), first_span.size());
-       checked(blocks_fit(length, c)
-                   ? MPI_Allgather(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, c.comm)
-                   : as_one_element(length,
-                                    [=](MPI_Datatype all) { return MPI_Allgather(send, 1, all, recv, 1, all, comm); }));
-     },
-     [](const Communicator& c) { c.allgather(first_span, many_span); }, probe::Kind::RunTime},
-    {"scatter, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, many_span.data(), first_span.data(), first_span.size());
-       checked(blocks_fit(length, c)
-                   ? MPI_Scatter(send, as_int(length), MPI_DOUBLE, recv, as_int(length), MPI_DOUBLE, 0, c.comm)
-                   : as_one_element(
-                         length, [=](MPI_Datatype all) { return MPI_Scatter(send, 1, all, recv, 1, all, 0, comm); }));
-     },
-     [](const Communicator& c) { c.scatter(many_span, first_span, 0); }, probe::Kind::RunTime},
-    {"reduce_scatter_block, run-time length",
-     [](const Plain& c) {
-       const auto [comm, send, recv, length] =
-           std::tuple(c.comm, many_span.data(), first_span.data(), first_span.size());
-       checked(blocks_fit(length, c) ? MPI_Reduce_scatter_block(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
-                                     : large_reduce_scatter_block(send, recv, length, c));
-     },
-     [](const Communicator& c) { c.reduce_scatter_block(many_span, first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
-    {"alltoall, run-time length",
-     [](const Plain& c) { checked(alltoall(many_span.data(), others_span.data(), share_of(many_span, c), c)); },
-     [](const Communicator& c) { c.alltoall(many_span, others_span); }, probe::Kind::RunTime},
-    {"allgather_inplace, run-time length",
-     [](const Plain& c) {
-       const auto [comm, data, length] = std::tuple(c.comm, many_span.data(), share_of(many_span, c));
-       checked(blocks_fit(length, c)
-                   ? MPI_Allgather(MPI_IN_PLACE, 0, MPI_DOUBLE, data, as_int(length), MPI_DOUBLE, c.comm)
-                   : as_one_element(length, [=](MPI_Datatype all) {
-                       return MPI_Allgather(MPI_IN_PLACE, 0, MPI_DOUBLE, data, 1, all, comm);
-                     }));
-     },
-     [](const Communicator& c) { c.allgather_inplace(many_span); }, probe::Kind::RunTime},
-    {"ssend, run-time length",
-     [](const Plain& c) {
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length)
-                   ? MPI_Ssend(data, as_int(length), MPI_DOUBLE, 1, 7, c.comm)
-                   : as_one_element(length, [=](MPI_Datatype all) { return MPI_Ssend(data, 1, all, 1, 7, comm); }));
-     },
-     [](const Communicator& c) { c.ssend(first_span, 1, 7); }, probe::Kind::RunTime},
-    {"recv, run-time length",
-     [](const Plain& c) {
-       MPI_Status status;
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Recv(data, as_int(length), MPI_DOUBLE, 1, 7, c.comm, &status)
-                            : as_one_element(length, [=, &status](MPI_Datatype all) {
-                                return MPI_Recv(data, 1, all, 1, 7, comm, &status);
-                              }));
-       source = status.MPI_SOURCE;
-     },
-     [](const Communicator& c) { source = c.recv(first_span, 1, 7).source(); }, probe::Kind::RunTime},
-    {"sendrecv_replace, run-time length",
-     [](const Plain& c) {
-       MPI_Status status;
-       const auto [comm, data, length] = std::tuple(c.comm, first_span.data(), first_span.size());
-       checked(fits(length) ? MPI_Sendrecv_replace(data, as_int(length), MPI_DOUBLE, 1, 7, 1, 7, c.comm, &status)
-                            : as_one_element(length, [=, &status](MPI_Datatype all) {
-                                return MPI_Sendrecv_replace(data, 1, all, 1, 7, 1, 7, comm, &status);
-                              }));
-       source = status.MPI_SOURCE;
-     },
-     [](const Communicator& c) { source = c.sendrecv_replace(first_span, 1, 7, 1, 7).source(); }, probe::Kind::RunTime},
-    {"sendrecv, run-time length",
-     [](const Plain& c) {
-       MPI_Status status;
-       const auto [send, sent] = std::pair(first_span.data(), first_span.size());
-       const auto [recv, room] = std::pair(second_span.data(), second_span.size());
-       const MPI_Comm comm = c.comm;
-       checked(
-           fits(sent) && fits(room)
-               ? MPI_Sendrecv(send, as_int(sent), MPI_DOUBLE, 1, 7, recv, as_int(room), MPI_DOUBLE, 1, 7, comm, &status)
-               : as_one_element(sent, [=, &status](MPI_Datatype from) {
-                   return as_one_element(room, [=, &status](MPI_Datatype to) {
-                     return MPI_Sendrecv(send, 1, from, 1, 7, recv, 1, to, 1, 7, comm, &status);
-                   });
-                 }));
-       source = status.MPI_SOURCE;
-     },
-     [](const Communicator& c) { source = c.sendrecv(first_span, 1, 7, second_span, 1, 7).source(); },
-     probe::Kind::RunTime},
 
     {"reduce_scatter",
      [](const Plain& c) {
@@ -570,14 +361,5 @@ const Operation operations[] = {
 }  // namespace
 
 int main() {
-  const auto mpi = ferrompi::Mpi::init();
-  const auto world = mpi.world();
-  const Plain plain{world.native(), world.rank(), world.size()};
-
-  begin(plain);
-  for (const auto& operation : operations) {
-    measure(operation.name, "plain", operation.kind, operation.plain, plain);
-    measure(operation.name, "ours", operation.kind, operation.ours, world);
-  }
-  std::_Exit(EXIT_SUCCESS);
+  return count_all(operations);
 }

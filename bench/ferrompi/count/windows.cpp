@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <type_traits>
 
 using ferrompi::LockType;
@@ -63,14 +65,7 @@ const Operation outside_of_locks[] = {
      [](const OurWindow& w) { w.window.lock_all().unlock(); }},
 };
 
-const Operation under_a_lock[] = {
-    {"flush", [](const PlainWindow& w) { checked(MPI_Win_flush(target, w.win)); },
-     [](const OurWindow& w) { w.guard->flush(target); }},
-    {"flush_local", [](const PlainWindow& w) { checked(MPI_Win_flush_local(target, w.win)); },
-     [](const OurWindow& w) { w.guard->flush_local(target); }},
-    {"flush_all", [](const PlainWindow& w) { checked(MPI_Win_flush_all(w.win)); },
-     [](const OurWindow& w) { w.guard->flush_all(); }},
-    {"sync", [](const PlainWindow& w) { checked(MPI_Win_sync(w.win)); }, [](const OurWindow& w) { w.window.sync(); }},
+const Operation in_any_epoch[] = {
     {"put",
      [](const PlainWindow& w) {
        checked(MPI_Put(values.data(), bytes, MPI_BYTE, target, place, bytes, MPI_BYTE, w.win));
@@ -92,6 +87,18 @@ const Operation under_a_lock[] = {
                                   MPI_INT64_T, MPI_SUM, w.win));
      },
      [](const OurWindow& w) { w.target->fetch_accumulate(values, results, ReduceOp::Sum, place); }},
+};
+
+const Operation under_locks[] = {
+    {"flush", [](const PlainWindow& w) { checked(MPI_Win_flush(target, w.win)); },
+     [](const OurWindow& w) { w.guard->flush(target); }},
+    {"flush_local", [](const PlainWindow& w) { checked(MPI_Win_flush_local(target, w.win)); },
+     [](const OurWindow& w) { w.guard->flush_local(target); }},
+    {"flush_all", [](const PlainWindow& w) { checked(MPI_Win_flush_all(w.win)); },
+     [](const OurWindow& w) { w.guard->flush_all(); }},
+    {"flush_local_all", [](const PlainWindow& w) { checked(MPI_Win_flush_local_all(w.win)); },
+     [](const OurWindow& w) { w.guard->flush_local_all(); }},
+    {"sync", [](const PlainWindow& w) { checked(MPI_Win_sync(w.win)); }, [](const OurWindow& w) { w.window.sync(); }},
     {"fetch_op",
      [](const PlainWindow& w) {
        std::int64_t old;
@@ -119,10 +126,12 @@ Handle some_window() {
   }
 }
 
-void measure_all(std::span<const Operation> operations, const PlainWindow& plain, const OurWindow& ours) {
+void measure_all(std::span<const Operation> operations, const PlainWindow& plain, const OurWindow& ours,
+                 const std::string& epoch = {}) {
   for (const auto& operation : operations) {
-    measure(operation.name, "plain", probe::Kind::Window, operation.plain, plain);
-    measure(operation.name, "ours", probe::Kind::Window, operation.ours, ours);
+    const auto name = operation.name + epoch;
+    measure(name.c_str(), "plain", probe::Kind::Window, operation.plain, plain);
+    measure(name.c_str(), "ours", probe::Kind::Window, operation.ours, ours);
   }
 }
 
@@ -162,8 +171,19 @@ int main() {
 
   begin(plain);
   measure_all(outside_of_locks, plain, {window});
+  {
+    window.fence();
+    const auto other = window.target(target);
+    measure_all(in_any_epoch, plain, {window, nullptr, &other}, ", after a fence");
+    window.fence();
+  }
+  {
+    const auto other = window.lock(LockType::Shared, target);
+    measure_all(in_any_epoch, plain, {window, nullptr, &other}, ", under a lock");
+  }
   auto guard = window.lock_all();
   const auto other = guard.target(target);
-  measure_all(under_a_lock, plain, {window, &guard, &other});
+  measure_all(in_any_epoch, plain, {window, &guard, &other}, ", under all locks");
+  measure_all(under_locks, plain, {window, &guard, &other});
   std::_Exit(EXIT_SUCCESS);
 }

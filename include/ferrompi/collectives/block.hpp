@@ -44,6 +44,39 @@ struct BlockOperation : CollectiveTraits {
     const auto count = static_cast<Count>(args.count);
     return function(args.send, count, args.type, args.recv, count, args.type, args.root, args.comm, tail...);
   }
+
+  /// Up to 65536 ranks, blocks of so many bytes are together no more than an int counts.
+  static constexpr std::size_t short_block = INT_MAX / 65536;
+
+  /// Gathers or scatters elements of `T`, as messages where the library fails.
+  template <class Op, class T, class Form>
+  FERROMPI_INLINE static auto launch_rooted(Form& form, const Args& args) {
+    if constexpr (fails_beyond_int) {
+      // An int counts a short block: this comparison takes the place of the one that chooses the function.
+      if (args.count > short_block / sizeof(T)) [[unlikely]] {
+        auto&& cold_form = cold_copy(form);
+        auto cold_args = args;
+        cold_args.size = 0;  // or every call would keep the address from which to read it
+        return launch_long<Op>(cold_form, cold_copy(cold_args), sizeof(T));
+      }
+    }
+    return launch<Op>(form, args);
+  }
+
+  /// Count and size are the same on every rank, so every rank decides alike.
+  template <class Op, class Form>
+  [[gnu::cold, gnu::noinline]] static auto launch_long(Form& form, Args args, std::size_t element_size) {
+    Group group{args.comm};
+    check(MPI_Comm_rank(args.comm, &group.rank), form.operation);
+    check(MPI_Comm_size(args.comm, &group.size), form.operation);
+    args.size = group.size;
+    const auto ranks = static_cast<std::size_t>(args.size);
+    if (!exceeds_int(args.count * element_size * ranks)) return launch<Op>(form, args);
+    const std::vector<std::size_t> counts(ranks, args.count);
+    std::vector<std::size_t> displs(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * args.count;
+    return Op::as_messages(form, group, args, Segments{integers_of(counts), integers_of(displs)});
+  }
 };
 
 /// The root gets the blocks of all ranks, in rank order; elsewhere `recv` is ignored and may be empty.
@@ -67,7 +100,7 @@ struct Gather : BlockOperation {
       checks.blocks(to.size(), from.size());
       checks.apart(from, to);
     }
-    return launch<Gather>(
+    return launch_rooted<Gather, element_t<S>>(
         form, Args{from.data(), to.data(), from.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
@@ -80,12 +113,13 @@ struct Gather : BlockOperation {
     checks.root(root);
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
-      return launch<Gather>(form,
-                            Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
+      return launch_rooted<Gather, element_t<B>>(
+          form, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return launch<Gather>(form, Args{MPI_IN_PLACE, elements.data(), count, type, root, comm, group.size});
+    return launch_rooted<Gather, element_t<B>>(
+        form, Args{MPI_IN_PLACE, elements.data(), count, type, root, comm, group.size});
   }
 
   /// The root gets the values of all ranks, the others an empty vector.
@@ -106,6 +140,18 @@ struct Gather : BlockOperation {
       values.assign(1, value);
       hold.finish = [&values] { values.clear(); };
     }
+  }
+
+  /// From each of the others to the root.
+  template <class Form>
+  static auto as_messages(Form& form, const Group& group, const Args& args, const Segments& blocks) {
+    const bool in_place = args.send == MPI_IN_PLACE;
+    auto send = ExchangeSide::nothing();
+    auto recv = ExchangeSide::nothing();
+    if (!in_place) send = ExchangeSide::one(args.send, args.count, args.root);
+    if (group.rank == args.root) recv = ExchangeSide::each(args.recv, blocks);
+    recv.skip_self = in_place;
+    return exchange(form, group, send, recv, args.type);
   }
 };
 
@@ -174,8 +220,8 @@ struct Scatter : BlockOperation {
       checks.blocks(from.size(), to.size());
       checks.apart(from, to);
     }
-    return share_out<element_t<S>>(
-        form, group, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, comm, group.size});
+    return launch_rooted<Scatter, element_t<S>>(
+        form, Args{from.data(), to.data(), to.size(), datatype_of<element_t<S>>(), root, comm, group.size});
   }
 
   /// One value for every rank.
@@ -195,38 +241,22 @@ struct Scatter : BlockOperation {
     checks.root(root);
     const auto type = datatype_of<element_t<B>>();
     if (group.rank != root) {
-      return share_out<element_t<B>>(
-          form, group, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
+      return launch_rooted<Scatter, element_t<B>>(
+          form, Args{elements.data(), elements.data(), elements.size(), type, root, comm, group.size});
     }
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
-    return share_out<element_t<B>>(form, group,
-                                   Args{elements.data(), MPI_IN_PLACE, count, type, root, comm, group.size});
+    return launch_rooted<Scatter, element_t<B>>(
+        form, Args{elements.data(), MPI_IN_PLACE, count, type, root, comm, group.size});
   }
 
- private:
-  template <class T, class Form>
-  FERROMPI_INLINE static auto share_out(Form& form, [[maybe_unused]] const Group& group, const Args& args) {
-    if constexpr (fails_beyond_int && !is_blocking<Form>) {
-      // Count and size are the same on every rank, so every rank decides alike.
-      const auto ranks = static_cast<std::size_t>(args.size);
-      if (exceeds_int(args.count * sizeof(T) * ranks)) [[unlikely]]
-        return hand_out(form, group, args);
-    }
-    return launch<Scatter>(form, args);
-  }
-
-  /// As messages from the root to each of the others.
+  /// From the root to each of the others.
   template <class Form>
-  [[gnu::cold, gnu::noinline]] static auto hand_out(Form& form, const Group& group, const Args& args) {
+  static auto as_messages(Form& form, const Group& group, const Args& args, const Segments& blocks) {
     const bool in_place = args.recv == MPI_IN_PLACE;
-    const auto ranks = static_cast<std::size_t>(args.size);
-    const std::vector<std::size_t> counts(ranks, args.count);
-    std::vector<std::size_t> displs(ranks);
-    for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * args.count;
     auto send = ExchangeSide::nothing();
     auto recv = ExchangeSide::nothing();
-    if (group.rank == args.root) send = ExchangeSide::each(args.send, {integers_of(counts), integers_of(displs)});
+    if (group.rank == args.root) send = ExchangeSide::each(args.send, blocks);
     if (!in_place) recv = ExchangeSide::one(args.recv, args.count, args.root);
     send.skip_self = in_place;
     return exchange(form, group, send, recv, args.type);

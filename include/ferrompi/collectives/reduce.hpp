@@ -60,6 +60,7 @@ struct Reduce : ElementwiseReduction<Reduce> {
   /// The result replaces the root's buffer; the other buffers are only read.
   template <class Form, BufferLike B, class O>
   FERROMPI_INLINE static auto run_inplace(Form&& form, const Group& group, B&& buffer, O&& op, int root) {
+    const MPI_Comm comm = group.native;  // read first: see `launch`
     const auto elements = output(std::forward<B>(buffer));
     const Checks checks(form.operation, group);
     checks.root(root);
@@ -71,7 +72,7 @@ struct Reduce : ElementwiseReduction<Reduce> {
       }
     }
     const void* send = group.rank == root ? MPI_IN_PLACE : elements.data();
-    return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, group.native},
+    return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, comm},
                                         std::forward<O>(op));
   }
 

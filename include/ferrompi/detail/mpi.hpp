@@ -160,8 +160,9 @@ inline constexpr bool creeps_through_large_gathers = true;
 inline constexpr bool creeps_through_large_gathers = false;
 #endif
 
-// MPICH 4.0.2 beyond 2^31: a nonblocking broadcast of so many bytes is delivered and then called failed, a nonblocking
-// scatter delivers nothing, and MPI_Reduce_scatter ends the process.
+// MPICH 4.0.2 beyond 2^31: a nonblocking broadcast of so many bytes is delivered and then called failed; a scatter of
+// so many bytes in all ends the process or delivers nothing, and so does a gather from four ranks on;
+// MPI_Reduce_scatter ends the process.
 #if defined(MPICH_VERSION)
 inline constexpr bool fails_beyond_int = true;
 #else

@@ -1,7 +1,6 @@
 // Locks on a window that end with their scope.
 #pragma once
 
-#include <ferrompi/error.hpp>
 #include <ferrompi/window/target.hpp>
 
 #include <cstddef>
@@ -33,15 +32,6 @@ class GuardState {
   bool held_ = true;
 };
 
-/// Destructors have nobody to tell; `unlock()` is there for those who want to know.
-template <class Unlock>
-void quietly(Unlock unlock) noexcept {
-  try {
-    unlock();
-  } catch (const Error&) {
-  }
-}
-
 }  // namespace detail
 
 /// A lock on the segment of one rank, held by this process until the guard goes. Operations of WindowTarget work
@@ -52,7 +42,7 @@ class [[nodiscard]] LockGuard : public WindowTarget<T> {
   LockGuard(LockGuard&&) noexcept = default;
   LockGuard& operator=(LockGuard&&) = delete;
   ~LockGuard() {
-    if (guard_.release()) detail::quietly([this] { this->state_->unlock(this->rank_); });
+    if (guard_.release()) this->state_->unlock_quietly(this->rank_);
   }
 
   [[nodiscard]] LockType type() const noexcept { return type_; }
@@ -92,8 +82,8 @@ class [[nodiscard]] LockGuard : public WindowTarget<T> {
  private:
   template <class>
   friend class SharedWindow;
-  LockGuard(std::shared_ptr<detail::WindowState> state, LockType type, int rank)
-      : WindowTarget<T>(std::move(state), rank), type_(type) {}
+  LockGuard(const std::shared_ptr<detail::WindowState>& state, LockType type, int rank)
+      : WindowTarget<T>(state, rank), type_(type) {}
 
   LockType type_;
   detail::GuardState guard_;
@@ -106,7 +96,7 @@ class [[nodiscard]] LockAllGuard {
   LockAllGuard(LockAllGuard&&) noexcept = default;
   LockAllGuard& operator=(LockAllGuard&&) = delete;
   ~LockAllGuard() {
-    if (guard_.release()) detail::quietly([this] { state_->unlock_all(); });
+    if (guard_.release()) state_->unlock_all_quietly();
   }
 
   /// Operations on one rank.
@@ -145,7 +135,7 @@ class [[nodiscard]] LockAllGuard {
  private:
   template <class>
   friend class SharedWindow;
-  explicit LockAllGuard(std::shared_ptr<detail::WindowState> state) : state_(std::move(state)) {}
+  explicit LockAllGuard(const std::shared_ptr<detail::WindowState>& state) : state_(state) {}
 
   std::shared_ptr<detail::WindowState> state_;
   detail::GuardState guard_;

@@ -1,6 +1,8 @@
 // How a window is laid out, locked and fenced.
 #pragma once
 
+#include <ferrompi/detail/mpi.hpp>
+
 #include <iosfwd>
 #include <string>
 
@@ -14,8 +16,8 @@ enum class WindowLayout {
 };
 
 enum class LockType {
-  Exclusive,  ///< nobody else holds a lock on that rank's segment
-  Shared,     ///< others may hold shared locks too
+  Exclusive = MPI_LOCK_EXCLUSIVE,  ///< nobody else holds a lock on that rank's segment
+  Shared = MPI_LOCK_SHARED,        ///< others may hold shared locks too
 };
 
 /// What the caller promises about a fence, so that MPI can skip work. Combine with `|`. A promise that is not kept is

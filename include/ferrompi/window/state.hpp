@@ -58,21 +58,25 @@ class WindowState {
   void fence(FenceAssert assertion);
   void lock(LockType type, int rank);
   void unlock(int rank);
+  void unlock_quietly(int rank) noexcept;
   void lock_all();
   void unlock_all();
+  void unlock_all_quietly() noexcept;
   void flush(int rank);
   void flush_local(int rank);
   void flush_all();
   void flush_local_all();
   void sync();
 
-  // Arguments in the order that MPI has, so that those which only pass through hardly move between registers. Offsets
-  // and counts in elements; the origin stays in use until the epoch, or a flush, completes the operation.
-  void put(const void* origin, std::size_t count, int rank, std::size_t offset);
-  void get(void* origin, std::size_t count, int rank, std::size_t offset);
-  void accumulate(const void* origin, std::size_t count, MPI_Datatype type, int rank, std::size_t offset, MPI_Op op);
-  void fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result, int rank,
-                        std::size_t offset, MPI_Op op);
+  // Arguments in the order that MPI has, and the window where MPI wants something that is worked out: what only passes
+  // through stays in its register. Offsets and counts in elements; the origin stays in use until the epoch, or a flush,
+  // completes the operation.
+  static void put(const void* origin, std::size_t count, WindowState& window, int rank, std::size_t offset);
+  static void get(void* origin, std::size_t count, WindowState& window, int rank, std::size_t offset);
+  static void accumulate(const void* origin, std::size_t count, MPI_Datatype type, int rank, std::size_t offset,
+                         MPI_Op op, WindowState& window);
+  static void fetch_accumulate(const void* origin, std::size_t count, MPI_Datatype type, void* result,
+                               WindowState& window, int rank, std::size_t offset, MPI_Op op);
   // One element, complete on return; these need a lock.
   void fetch_op(const void* origin, void* result, MPI_Datatype type, int rank, std::size_t offset, MPI_Op op);
   void compare_and_swap(const void* desired, const void* expected, void* result, MPI_Datatype type, int rank,
@@ -86,15 +90,25 @@ class WindowState {
   void require_open(const char* operation) const;
   void require_rank(int rank, const char* operation) const;
   void require_no_lock(const char* operation) const;
-  void require_no_pending_operation(const char* operation) const;
   void require_lock(int rank, const char* operation) const;
+  [[noreturn, gnu::cold]] void refuse_lock(const char* operation) const;
   template <class Flush>
   void flush_with(Flush flush, int rank, const char* operation);
   /// What an operation needs to be open before it: any epoch that reaches its target, or a lock on it.
   enum class Needs { Epoch, Lock };
+  struct Access {
+    std::size_t count;
+    int rank;
+    std::size_t offset;
+    Needs needs;
+    const char* operation;
+  };
   template <class Move>
-  void by_pieces(std::size_t count, int rank, std::size_t offset, std::size_t most, const char* operation, Move move);
-  MPI_Aint begin_access(std::size_t count, int rank, std::size_t offset, Needs needs, const char* operation);
+  struct Transfer;
+  [[nodiscard]] bool begin_access(const Access& access);
+  void require_access(const Access& access);
+  [[nodiscard]] MPI_Aint place_of(const Access& access) const noexcept;
+  [[noreturn, gnu::cold]] void refuse_access(const Access& access) const;
 
   MPI_Win win_ = MPI_WIN_NULL;
   int rank_ = 0;
@@ -104,11 +118,18 @@ class WindowState {
   std::size_t most_at_once_ = 1;       // elements whose bytes one call of MPI counts
   std::vector<WindowSegment> segments_;
 
-  // Epochs of this process. A fence opens one that lasts until the next fence; a lock opens one for its rank.
-  int locks_held_ = 0;
-  bool all_locked_ = false;
-  bool fenced_ = false;
-  bool pending_ = false;  // an operation was issued since the last fence, and only a fence completes it
+  // What a call looks at first: together, so that one comparison tells whether anything is in its way.
+  enum Fact : unsigned {
+    None = 0,
+    Gone = 1,  // not made yet, or freed: then no epoch is open
+    AllLocked = 2,
+    Fenced = 4,   // a fence opened an epoch, which lasts until the next fence
+    Pending = 8,  // an operation was issued since the last fence, and only a fence completes it
+  };
+  [[nodiscard]] bool is(unsigned any_of) const noexcept { return (facts_ & any_of) != 0; }
+
+  unsigned facts_ = Gone;
+  int locks_held_ = 0;  // each of one rank
   std::atomic<bool> busy_{false};
 };
 

@@ -50,6 +50,11 @@ template <class T, class B>
 template <class T>
 class WindowTarget {
  public:
+  // No move: a guard that was moved from is a target still, and refuses by a message.
+  WindowTarget(const WindowTarget&) = default;
+  WindowTarget& operator=(const WindowTarget&) = default;
+  ~WindowTarget() = default;
+
   [[nodiscard]] int rank() const noexcept { return rank_; }
   /// Elements that the rank allocated.
   [[nodiscard]] std::size_t size() const { return state_->segment(rank_, "size").count; }
@@ -58,14 +63,14 @@ class WindowTarget {
   template <cobre::comm::detail::BufferLike B>
   void put(B&& values, std::size_t offset = 0) const {
     const auto from = detail::origin<T>(std::forward<B>(values));
-    state_->put(from.data(), from.size(), rank_, offset);
+    detail::WindowState::put(from.data(), from.size(), *state_, rank_, offset);
   }
 
   /// Reads the elements from `offset` on into `values`.
   template <cobre::comm::detail::BufferLike B>
   void get(B&& values, std::size_t offset = 0) const {
     const auto into = detail::result<T>(std::forward<B>(values));
-    state_->get(into.data(), into.size(), rank_, offset);
+    detail::WindowState::get(into.data(), into.size(), *state_, rank_, offset);
   }
 
   /// `target = target op value`, element by element.
@@ -73,7 +78,7 @@ class WindowTarget {
   void accumulate(B&& values, AccumulateOp op, std::size_t offset = 0) const {
     const auto native = detail::native_accumulate_op<T>(op, "accumulate");
     const auto from = detail::origin<T>(std::forward<B>(values));
-    state_->accumulate(from.data(), from.size(), datatype_of<T>(), rank_, offset, native);
+    detail::WindowState::accumulate(from.data(), from.size(), datatype_of<T>(), rank_, offset, native, *state_);
   }
 
   /// The same, and `results` receives what the target held before.
@@ -85,7 +90,8 @@ class WindowTarget {
     if (from.size() != into.size()) {
       detail::throw_different_lengths("fetch_accumulate", from.size(), into.size());
     }
-    state_->fetch_accumulate(from.data(), from.size(), datatype_of<T>(), into.data(), rank_, offset, native);
+    detail::WindowState::fetch_accumulate(from.data(), from.size(), datatype_of<T>(), into.data(), *state_, rank_,
+                                          offset, native);
   }
 
   /// One element, atomically: `target = target op value`; returns what it held before. Complete on return, so it needs
@@ -115,7 +121,7 @@ class WindowTarget {
   template <class>
   friend class LockAllGuard;
 
-  WindowTarget(std::shared_ptr<detail::WindowState> state, int rank) : state_(std::move(state)), rank_(rank) {}
+  WindowTarget(const std::shared_ptr<detail::WindowState>& state, int rank) : state_(state), rank_(rank) {}
 
   std::shared_ptr<detail::WindowState> state_;
   int rank_;

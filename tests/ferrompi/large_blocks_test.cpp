@@ -1,0 +1,149 @@
+// Blocks of four ranks that are together more than an int counts: with two there is nobody between the root and the
+// others. The buffers are as long as they say, but of little memory, which is mapped again and again. Not part of the
+// default run: `ctest -C Large -L large`.
+#include "ferrompi/ranks.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstring>
+
+using namespace ferrompi;
+
+namespace {
+
+constexpr std::size_t piece = std::size_t{1} << 24;  // of memory
+constexpr std::size_t block = 40 * piece;
+static_assert(block < INT_MAX && 4 * block > INT_MAX);
+
+// Blocks one behind the other, each of memory of its own.
+class Blocks {
+ public:
+  explicit Blocks(std::size_t count) : count_(count) {
+    base_ = map(nullptr, count * block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    for (std::size_t b = 0; b < count; ++b) {
+      const int memory = memfd_create("block", 0);
+      if (memory < 0 || ftruncate(memory, piece) != 0) throw std::runtime_error("no memory for a block");
+      for (std::size_t at = b * block; at < (b + 1) * block; at += piece) {
+        map(base_ + at, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory);
+      }
+      close(memory);
+    }
+  }
+  ~Blocks() { munmap(base_, count_ * block); }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  std::span<std::uint8_t> all() { return {base_, count_ * block}; }
+  void fill(std::size_t b, int rank, int round) {
+    for (std::size_t i = 0; i < piece; ++i) base_[b * block + i] = pattern(i, rank, round);
+  }
+  void clear() {
+    for (std::size_t b = 0; b < count_; ++b) std::memset(base_ + b * block, 0xee, piece);
+  }
+  bool holds(std::size_t b, int rank, int round) const {
+    std::size_t i = 0;
+    while (i < piece && base_[b * block + i] == pattern(i, rank, round)) ++i;
+    return i == piece;
+  }
+
+ private:
+  static std::uint8_t* map(void* where, std::size_t length, int access, int flags, int memory) {
+    void* const address = mmap(where, length, access, flags, memory, 0);
+    if (address == MAP_FAILED) throw std::runtime_error("mmap failed");
+    return static_cast<std::uint8_t*>(address);
+  }
+  static std::uint8_t pattern(std::size_t i, int rank, int round) {
+    return static_cast<std::uint8_t>(i * 7 + (i >> 13) + static_cast<std::size_t>(rank * 31 + round));
+  }
+
+  std::uint8_t* base_ = nullptr;
+  std::size_t count_;
+};
+
+class LargeBlocks : public Ranks {
+ protected:
+  void SetUp() override { ASSERT_EQ(size, 4) << "these tests are written for four ranks"; }
+
+  static constexpr int root = 1;
+  Blocks own{1};
+  Blocks whole{rank == root ? 4u : 1u};
+
+  // Blocking, nonblocking and twice persistent; `fill(round)` before, `look(round)` after.
+  template <class Fill, class Look, class B, class I, class P>
+  static void run(Fill fill, Look look, B blocking, I nonblocking, P persistent) {
+    fill(0);
+    blocking();
+    look(0);
+    fill(1);
+    nonblocking().wait();
+    look(1);
+    auto plan = persistent();
+    for (int round = 2; round < 4; ++round) {
+      fill(round);
+      plan.start();
+      plan.wait();
+      look(round);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_F(LargeBlocks, AreGathered) {
+  const auto fill = [&](int round) {
+    own.fill(0, rank, round);
+    whole.clear();
+  };
+  const auto look = [&](int round) {
+    for (std::size_t r = 0; rank == root && r < 4; ++r) {
+      EXPECT_TRUE(whole.holds(r, static_cast<int>(r), round)) << "block " << r << ", round " << round;
+    }
+  };
+  run(
+      fill, look, [&] { world.gather(own.all(), whole.all(), root); },
+      [&] { return world.igather(own.all(), whole.all(), root); },
+      [&] { return world.gather_init(own.all(), whole.all(), root); });
+}
+
+TEST_F(LargeBlocks, AreScattered) {
+  const auto fill = [&](int round) {
+    own.clear();
+    for (std::size_t r = 0; rank == root && r < 4; ++r) whole.fill(r, static_cast<int>(r), round);
+  };
+  const auto look = [&](int round) { EXPECT_TRUE(own.holds(0, rank, round)) << "round " << round; };
+  run(
+      fill, look, [&] { world.scatter(whole.all(), own.all(), root); },
+      [&] { return world.iscatter(whole.all(), own.all(), root); },
+      [&] { return world.scatter_init(whole.all(), own.all(), root); });
+}
+
+TEST_F(LargeBlocks, AreGatheredAndScatteredInPlace) {
+  auto& data = rank == root ? whole : own;
+  const auto fill = [&](int round) {
+    data.clear();
+    data.fill(rank == root ? root : 0, rank, round);
+  };
+  const auto look = [&](int round) {
+    for (std::size_t r = 0; rank == root && r < 4; ++r) {
+      EXPECT_TRUE(whole.holds(r, static_cast<int>(r), round)) << "block " << r << ", round " << round;
+    }
+  };
+  run(
+      fill, look, [&] { world.gather_inplace(data.all(), root); },
+      [&] { return world.igather_inplace(data.all(), root); },
+      [&] { return world.gather_init_inplace(data.all(), root); });
+
+  const auto refill = [&](int round) {
+    own.clear();
+    for (std::size_t r = 0; rank == root && r < 4; ++r) whole.fill(r, static_cast<int>(r), round);
+  };
+  const auto scattered = [&](int round) {
+    EXPECT_TRUE(data.holds(rank == root ? root : 0, rank, round)) << "round " << round;
+  };
+  run(
+      refill, scattered, [&] { world.scatter_inplace(data.all(), root); },
+      [&] { return world.iscatter_inplace(data.all(), root); },
+      [&] { return world.scatter_init_inplace(data.all(), root); });
+}
