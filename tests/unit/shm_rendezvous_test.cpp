@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <map>
+
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "support/shm_ranks.hpp"
@@ -267,10 +269,11 @@ TEST(ShmConfiguration, IsRefusedBeforeAnythingHappens) {
   }
 }
 
-// On every rank at once: nobody waits for a rank 0 that has given up. And the number that it names is enough.
+// The number that it names is enough.
 TEST(ShmConfiguration, OfASegmentThatIsTooSmallSaysHowLargeItHasToBe) {
   for (const std::size_t size : {1U, 2U, 5U, 16U}) {
-    auto config = shm_config(unique_name(), size - 1, size);
+    auto config = shm_config(unique_name(), 0, size);
+    config.connect_timeout = 20ms;  // nobody comes to hear of it
     config.segment_bytes = 20'000;
     std::string words;
     try {
@@ -291,6 +294,43 @@ TEST(ShmConfiguration, OfASegmentThatIsTooSmallSaysHowLargeItHasToBe) {
     }
     for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum " + std::to_string(size));
   }
+}
+
+// Nobody waits for a rank 0 that has given up, whoever comes first, and whether its own is right.
+TEST(ShmConfiguration, OfASegmentThatIsTooSmallOnRankZeroIsToldToAllAtOnce) {
+  for (const std::size_t first : {0U, 1U}) {
+    const auto configs = shm_configs(3, [](ShmConfig& config) {
+      if (config.rank != 1) config.segment_bytes = 20'000;
+    });
+    const auto begin = Clock::now();
+    std::map<std::size_t, Process> ranks;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t rank = (first + i) % 3;
+      ranks.emplace(rank, process_of(configs[rank]));
+      if (i == 0) ranks.at(rank).await_rest();
+    }
+    const std::string before = "backend 'shm' could not start: segment_bytes ";
+    const std::string zero = ranks.at(0).words();
+    ASSERT_TRUE(zero.starts_with(before + "is '20000', but must be at least ")) << zero;
+    const std::string remedy = zero.substr(zero.find(", but must be at least "));
+    for (const std::size_t rank : {1U, 2U}) {
+      EXPECT_EQ(ranks.at(rank).words(), before + "of rank 0, which holds for all, is 20000" + remedy);
+    }
+    EXPECT_LT(Clock::now() - begin, 5s);  // of the 30 for which ranks are waited for
+  }
+}
+
+// Also where another one splits: rank 0's holds for every group that is made of this one.
+TEST(ShmConfiguration, OfTheSegmentIsRankZerosForAll) {
+  const auto configs = shm_configs(3, [](ShmConfig& config) {
+    if (config.rank != 0) config.segment_bytes = 20'000;
+  });
+  auto ranks = test::start_ranks(configs, [](const ShmBackend& comm) {
+    const auto others = comm.split(comm.rank() == 0 ? 0 : 1);
+    return "sum " + std::to_string(others->duplicate().allreduce(1, ReduceOp::Sum));
+  });
+  EXPECT_EQ(ranks[0].words(), "sum 1");
+  for (const std::size_t rank : {1U, 2U}) EXPECT_EQ(ranks[rank].words(), "sum 2");
 }
 
 TEST(ShmConfiguration, ThatTheMachineCannotHoldIsAllocationFailedOnEveryRank) {

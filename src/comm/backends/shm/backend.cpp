@@ -6,7 +6,6 @@
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/backends/shm/local_group.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
-#include "comm/backends/shm/segment.hpp"
 #include "comm/core/moved_from.hpp"
 #include "comm/topology/placement.hpp"
 
@@ -14,8 +13,6 @@ namespace cobre::comm {
 
 ShmBackend ShmBackend::attach(const ShmConfig& config) {
   shm::check(config);
-  // Rank 0's plan counts, but what cannot be planned is refused on every rank before anybody waits for anybody.
-  (void)shm::plan_segment(config, 1, false);
   auto endpoint = std::make_shared<shm::Endpoint>(config, shm::gather_group(config));
   if (config.rank == 0) topology::warn_of_spanning(endpoint->topology());
   return ShmBackend(std::move(endpoint));

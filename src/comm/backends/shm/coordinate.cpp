@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
@@ -69,14 +71,15 @@ class Coordinator {
 
   Gathering run() {
     core::crash_point<"shm.coordinate.begun">();
+    plan();
     if (config_.size > 1) {
       open_door();
       core::crash_point<"shm.coordinate.door_open">();
       while (present_ < config_.size && !time_is_up()) {
-        if (check_ && !casualty_) check_();
+        if (check_ && !doom_) check_();
         admit();
       }
-      if (casualty_) throw PeerFailed(where_, *casualty_);
+      if (doom_) std::rethrow_exception(doom_->error);
       core::crash_point<"shm.coordinate.all_here">();
       // Before anyone is let go: who attaches again under the same name must not find this door.
       listener_ = {};
@@ -86,6 +89,34 @@ class Coordinator {
   }
 
  private:
+  /// There will be no group.
+  struct Doom {
+    std::exception_ptr error;  // for this rank …
+    Reply news;                // … and for the others
+    Clock::time_point until;   // somebody may still come to hear of it
+  };
+
+  // Who is here hears so at once. Those who are still to come shall hear it too, and not wait for a rank 0 that has
+  // gone.
+  void doom(std::exception_ptr error, const Reply& news) {
+    doom_ = {std::move(error), news, std::min(deadline_, Clock::now() + patience_with_latecomers)};
+    tell_members(news);
+  }
+  [[nodiscard]] bool time_is_up() const { return doom_ && Clock::now() >= doom_->until; }
+
+  // This rank's wishes hold for all, so what is wrong with them concerns all.
+  void plan() {
+    try {
+      (void)plan_segment(config_, 1, false);
+    } catch (const InvalidConfiguration&) {
+      if (config_.size == 1) throw;
+      doom(std::current_exception(),
+           refusal(core::format("segment_bytes of rank 0, which holds for all, is {}, but must be at least {}, because "
+                                "{} ranks share it",
+                                config_.segment_bytes, smallest_segment(config_.size), config_.size)));
+    }
+  }
+
   void open_door() {
     const std::string name = socket_name(config_.name);
     const auto give_up = std::min(deadline_, Clock::now() + patience_with_predecessor);
@@ -114,22 +145,19 @@ class Coordinator {
     }
   }
 
-  // Those who are still to come shall hear who died, and not wait for a rank 0 that has gone because of it.
-  [[nodiscard]] bool time_is_up() const { return casualty_ && Clock::now() >= doomed_at_; }
-
   // One turn of the loop.
   void admit() {
     std::vector<pollfd> entries{{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
     for (const Visitor& visitor : visitors_) entries.push_back({visitor.link.get(), POLLIN, 0});
     std::vector<std::size_t> ranks;
-    for (std::size_t rank = 1; rank < members_.size() && !casualty_; ++rank) {
+    for (std::size_t rank = 1; rank < members_.size() && !doom_; ++rank) {
       if (!members_[rank].here) continue;
       entries.push_back({members_[rank].link.get(), POLLIN, 0});
       ranks.push_back(rank);
     }
     const auto now = Clock::now();
-    if (now >= deadline_ && !casualty_) give_up_on_missing();
-    const auto until = casualty_ ? doomed_at_ : deadline_;
+    if (now >= deadline_ && !doom_) give_up_on_missing();
+    const auto until = doom_ ? doom_->until : deadline_;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
     if (poll(entries.data(), entries.size(), static_cast<int>(std::clamp<long>(left, 0, check_ ? 10 : 100))) < 0)
       return;
@@ -137,7 +165,7 @@ class Coordinator {
     const std::size_t first_member = 1 + visitors_.size();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       // A member says nothing until the group is complete: whatever comes is its end.
-      if (entries[first_member + i].revents != 0 && !casualty_) mourn(ranks[i]);
+      if (entries[first_member + i].revents != 0 && !doom_) mourn(ranks[i]);
     }
     std::vector<Visitor> waiting;
     for (std::size_t i = 0; i < visitors_.size(); ++i) {
@@ -184,19 +212,20 @@ class Coordinator {
                                         hello.rank, core::quoted(config_.name), place.hello.process.pid));
       return true;
     }
-    if (!send_message(visitor.link, casualty_ ? news_of(*casualty_) : Reply{})) return true;
+    if (!send_message(visitor.link, doom_ ? doom_->news : Reply{})) return true;
     place = {.here = true, .link = std::move(visitor.link), .process = std::move(descriptors.front()), .hello = hello};
     ++present_;
     core::crash_point<"shm.coordinate.admitted">();
     return true;
   }
 
-  static void refuse(const core::Descriptor& link, std::string_view words) {
+  static Reply refusal(std::string_view words) {
     Reply reply;
     reply.kind = ReplyKind::Refused;
     reply.say(words);
-    (void)send_message(link, reply);
+    return reply;
   }
+  static void refuse(const core::Descriptor& link, std::string_view words) { (void)send_message(link, refusal(words)); }
 
   void tell_members(const Reply& reply) const {
     for (std::size_t rank = 1; rank < members_.size(); ++rank) {
@@ -205,10 +234,7 @@ class Coordinator {
   }
 
   [[noreturn]] void give_up(const std::string& words) const {
-    Reply reply;
-    reply.kind = ReplyKind::Refused;
-    reply.say(words);
-    tell_members(reply);
+    tell_members(refusal(words));
     throw InitializationFailed("shm", words);
   }
 
@@ -231,20 +257,13 @@ class Coordinator {
     give_up(words);
   }
 
-  static Reply news_of(const FailedPeer& casualty) {
-    Reply reply;
-    reply.kind = ReplyKind::Died;
-    reply.rank = static_cast<std::int32_t>(casualty.rank);
-    reply.pid = casualty.pid.value_or(0);
-    return reply;
-  }
-
-  // There will be no group without it. Who is here hears so at once.
   void mourn(std::size_t rank) {
-    const int pid = members_[rank].hello.process.pid;
-    casualty_ = {.rank = rank, .host = {}, .pid = pid, .signal = {}, .exit_code = {}};
-    doomed_at_ = std::min(deadline_, Clock::now() + patience_with_latecomers);
-    tell_members(news_of(*casualty_));
+    Reply news;
+    news.kind = ReplyKind::Died;
+    news.rank = static_cast<std::int32_t>(rank);
+    news.pid = members_[rank].hello.process.pid;
+    const FailedPeer casualty{.rank = rank, .host = {}, .pid = news.pid, .signal = {}, .exit_code = {}};
+    doom(std::make_exception_ptr(PeerFailed(where_, casualty)), news);
   }
 
   [[nodiscard]] Agreement agree() const {
@@ -340,8 +359,7 @@ class Coordinator {
   std::vector<Visitor> visitors_;
   std::vector<Member> members_;  // by rank
   std::size_t present_ = 1;
-  std::optional<FailedPeer> casualty_;
-  Clock::time_point doomed_at_;
+  std::optional<Doom> doom_;
 };
 
 }  // namespace

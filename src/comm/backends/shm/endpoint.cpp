@@ -80,6 +80,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering, const Endpoint*
       exposures_(size_),
       scratch_(std::make_unique<Scratch>(size_ - 1, agreement_.piece_bytes)) {
   segment_.keep_from_children();
+  config_.segment_bytes = agreement_.asked_bytes;
   // The pages are there; this spares the first operations the faults of mapping them.
   (void)madvise(segment_.data(), segment_.bytes(), MADV_POPULATE_WRITE);
   kin_->join(this, job_ranks_, [this](std::size_t rank) { channel_.blame(rank); });

@@ -123,6 +123,7 @@ static_assert(sizeof(ChannelBlock) % alignof(RankBlock) == 0);
 /// What rank 0 decided for all, written before anyone else maps the segment.
 struct Agreement {
   Word segment_bytes;
+  Word asked_bytes;   // the most that the segment of a group may take, also of one that is split from this one
   Word buffer_bytes;  // of each rank: the small ring and the ring
   Word buffer_offset;
   Word mail_offset;  // see mail_layout.hpp

@@ -24,23 +24,23 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
 constexpr std::size_t mail_offset(std::size_t ranks) {
   return channel_offset + whole_pages(ChannelBlock::bytes(ranks));
 }
-std::size_t pipe_bytes(std::size_t segment_bytes, std::size_t ranks) {
+std::size_t pipe_bytes(std::size_t segment_bytes, std::size_t ranks) noexcept {
   return std::bit_floor(std::clamp(segment_bytes / mail_share / (ranks * ranks), smallest_pipe, largest_pipe));
 }
-std::size_t buffer_offset(std::size_t segment_bytes, std::size_t ranks) {
+std::size_t buffer_offset(std::size_t segment_bytes, std::size_t ranks) noexcept {
   return mail_offset(ranks) + whole_pages(MailArea::bytes(ranks, pipe_bytes(segment_bytes, ranks)));
 }
 
+}  // namespace
+
 // What messages get grows with the whole, so the least that is enough is found by trying.
-std::size_t smallest_segment(std::size_t ranks) {
+std::size_t smallest_segment(std::size_t ranks) noexcept {
   for (std::size_t bytes = 0;;) {
     const std::size_t least = buffer_offset(bytes, ranks) + ranks * smallest_buffer;
     if (least <= bytes) return bytes;
     bytes = least;
   }
 }
-
-}  // namespace
 
 Agreement plan_segment(const ShmConfig& config, std::size_t cpus, bool asymmetric_fences) {
   const std::size_t ranks = config.size;
@@ -50,6 +50,7 @@ Agreement plan_segment(const ShmConfig& config, std::size_t cpus, bool asymmetri
     throw InvalidConfiguration("shm", "segment_bytes", std::to_string(config.segment_bytes),
                                core::format("at least {}, because {} ranks share it", least, ranks));
   }
+  plan.asked_bytes = config.segment_bytes;
   plan.mail_offset = mail_offset(ranks);
   plan.pipe_bytes = pipe_bytes(config.segment_bytes, ranks);
   plan.buffer_offset = buffer_offset(config.segment_bytes, ranks);
