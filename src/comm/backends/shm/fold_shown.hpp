@@ -55,6 +55,13 @@ class Endpoint::Folder {
   [[nodiscard]] bool wants(std::size_t reader, std::size_t source) const noexcept {
     return reader != source && source < wish_of_(reader).sources;
   }
+  /// Whether anybody reads what this rank shows.
+  [[nodiscard]] bool is_wanted() const noexcept {
+    for (std::size_t reader = 0; reader < size_; ++reader) {
+      if (wants(reader, rank_)) return true;
+    }
+    return false;
+  }
   template <class Visit>
   void for_each_source(Visit&& visit) {
     for (std::size_t step = 1; step < size_; ++step) {
@@ -90,9 +97,13 @@ class Endpoint::Folder {
   }
 
   void fold_from_rings(std::size_t total) {
-    std::byte* const room = endpoint_.room_to_show(total);
-    endpoint_.show(room, call_.send, total, endpoint_.stream_symmetric_);
-    endpoint_.post(endpoint_.offset_of(room));
+    if (is_wanted()) {
+      std::byte* const room = endpoint_.room_to_show(total);
+      endpoint_.show(room, call_.send, total, endpoint_.stream_symmetric_);
+      endpoint_.post(endpoint_.offset_of(room));
+    } else {
+      endpoint_.post(Word{0});
+    }
     await_sources();
     if (own_.sources == 0) return;
     for_each_source([&](std::size_t rank) {
@@ -125,12 +136,13 @@ class Endpoint::Folder {
 
   void fold_by_chunks() {
     (void)channel_.open_post();
-    std::byte* const own = endpoint_.ring_.take_all(channel_);
+    std::byte* const own = is_wanted() ? endpoint_.ring_.take_all(channel_) : nullptr;
     channel_.publish(channel_.open_post());
     await_sources();
     const std::size_t chunk = chunk_ / element_;
     const std::size_t chunks = (shown_ + chunk - 1) / chunk;
     const auto show = [&](std::size_t index) {
+      if (own == nullptr) return;
       if (index >= depth) await_readers(index - depth + 1);
       endpoint_.show(own + index % depth * chunk_, sent(index * chunk),
                      std::min(chunk, shown_ - index * chunk) * element_, endpoint_.stream_symmetric_);

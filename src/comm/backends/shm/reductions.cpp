@@ -7,7 +7,8 @@
 //   above                     from origin    the others read from its buffer, where pointers reach
 //                             by chunks      through its ring, where not
 //
-// All ranks show equally much, so they choose alike. Who wants nothing of a rank does not wait for it.
+// All ranks show equally much, so they choose alike. Who wants nothing of a rank does not wait for it, and who is
+// wanted by nobody, as the root of a reduce is, shows nothing.
 
 #include "comm/backends/shm/fold_shown.hpp"
 
