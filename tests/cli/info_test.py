@@ -1,14 +1,62 @@
 """cobre-comm info: what is here, as text and as JSON, and who runs where."""
+import ctypes
+import glob
 import json
 import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import unittest
 
 from support import COMMAND, LIMIT, CommandTest, run, write_script
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PR_SET_PTRACER, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 0x59616d61, 38, 22
+
+
+class Part(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+
+def may_read_another_process():
+    """Of one brother by another, as ranks are, where the one agrees."""
+    word = ctypes.create_string_buffer(b"here")
+    agreed, done = os.pipe(), os.pipe()
+    read = os.fork()
+    if read == 0:
+        LIBC.prctl(PR_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
+        os.write(agreed[1], b".")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.read(agreed[0], 1)
+    reads = os.fork()
+    if reads == 0:
+        copy = ctypes.create_string_buffer(4)
+        here, there = Part(ctypes.addressof(copy), 4), Part(ctypes.addressof(word), 4)
+        count = LIBC.process_vm_readv(read, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
+        os._exit(0 if count == 4 and copy.raw == b"here" else 1)
+    may = os.waitpid(reads, 0)[1] == 0
+    os.write(done[1], b".")
+    os.waitpid(read, 0)
+    for end in (*agreed, *done):
+        os.close(end)
+    return may
+
+
+def forbid_reading_processes():
+    """From here on the two calls fail as they do in a container."""
+    calls = {"x86_64": (310, 311), "aarch64": (270, 271)}[os.uname().machine]
+    load, equal, give, permission_denied, allow = 0x20, 0x15, 0x06, 0x00050001, 0x7fff0000
+    rules = [(load, 0, 0, 0), (equal, 1, 0, calls[0]), (equal, 0, 1, calls[1]), (give, 0, 0, permission_denied), (give, 0, 0, allow)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(code)))
+    LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if LIBC.prctl(PR_SET_SECCOMP, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 def plain(value):
@@ -78,6 +126,31 @@ class Facts(CommandTest):
         self.assertEqual(facts["host"]["cpus"], os.sysconf("SC_NPROCESSORS_ONLN"))
         self.assertGreaterEqual(facts["limits"]["usable_cores"], 1)
         self.assertEqual([one["name"] for one in facts["backends"]], ["mpi", "tcp", "shm", "local"])
+
+    def test_sockets_and_gpus_are_those_that_the_kernel_has(self):
+        facts = self.facts()
+        packages = set()
+        for file in glob.glob("/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"):
+            with open(file, encoding="utf-8") as package:
+                packages.add(package.read())
+        self.assertEqual(facts["host"]["sockets"], len(packages))
+        for name, drivers in (("nvidia", "/dev/nvidia[0-9]*"), ("kfd", "/dev/kfd"), ("dri", "/dev/dri/render*")):
+            self.assertEqual(any(name in gpu for gpu in facts["gpus"]), bool(glob.glob(drivers)), (facts["gpus"], drivers))
+
+    def test_dev_shm_is_as_large_as_it_is(self):
+        mount = 'mount -t tmpfs -o size=8m none /dev/shm && exec "$@"'
+        job = run("--mount", "sh", "-c", mount, "sh", COMMAND, "info", "--json", command=shutil.which("unshare"))
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        self.assertTrue(json.loads(job.stdout)["limits"]["dev_shm"].startswith("8.0 MiB of 8.0 MiB free"), job.stdout)
+
+    def test_single_copy_is_there_only_where_a_process_may_read_another(self):
+        if self.facts()["single_copy"]:
+            self.assertTrue(may_read_another_process())
+        job = run("info", "--json", preexec_fn=forbid_reading_processes)
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        facts = json.loads(job.stdout)
+        self.assertIs(facts["single_copy"], False)
+        self.assertTrue(next(one for one in facts["backends"] if one["name"] == "shm")["usable"], "without it, by copying twice")
 
     def test_affinity_is_that_of_the_process(self):
         one = max(os.sched_getaffinity(0))

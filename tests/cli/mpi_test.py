@@ -1,10 +1,13 @@
 """cobre-comm run --backend mpi: handing over to the launcher of the right MPI."""
 import os
+import re
 import struct
 import subprocess
 import unittest
 
-from support import COMMAND, LIMIT, RANKS, CommandTest, run, write_script
+from support import COMMAND, LIMIT, RANKS, CommandTest, run, start, write_script
+
+import kernel
 
 
 def program_that_needs(library):
@@ -102,6 +105,71 @@ class HandingOver(CommandTest):
         job = run("run", "--backend", "mpi", "-n", 2, RANKS, "sum", env=os.environ | {"PATH": "/nowhere"})
         self.assertEqual(job.returncode, 2)
         self.assertIn("is in PATH", job.stderr)
+
+
+class Naming(CommandTest):
+    """The rank that failed first, whatever the launcher says about it."""
+
+    def expect_named(self, job, rank, how):
+        """That one, and no other."""
+        named = re.findall(r"^cobre-comm: rank (\d+) of 3 \(pid \d+ on \S+\) (.*)$", job.stderr, re.MULTILINE)
+        if named or kernel.keeps_endings():
+            self.assertEqual(named, [(str(rank), how)], job.stderr)
+
+    def test_one_that_is_killed(self):
+        for rank in (0, 1):
+            job = run("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, rank)
+            self.expect_named(job, rank, "was killed by signal 9 (SIGKILL)")
+            self.assertIn(job.returncode, (9, 137))  # as MPICH's launcher has it, and as Open MPI's
+
+    def test_one_that_ends_with_a_code(self):
+        job = run("run", "--backend", "mpi", "-n", 3, RANKS, "fail", 3, 2)
+        self.expect_named(job, 2, "ended with code 3")
+        self.assertIn(job.returncode, (3, 9), job.stderr)  # MPICH's launcher may take that of a rank that it killed
+
+    def test_one_that_is_killed_when_the_others_have_ended(self):
+        script = '"$@" || exit; test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 && exit; sleep 0.2; kill -KILL $$'
+        job = run("run", "--backend", "mpi", "-n", 3, "sh", "-c", script, "sh", RANKS, "sum")
+        self.expect_named(job, 1, "was killed by signal 9 (SIGKILL)")
+        self.assertNotEqual(job.returncode, 0)
+
+    def test_none_of_a_job_that_a_rank_aborts_as_that_one_says_so(self):
+        job = run("run", "--backend", "mpi", "-n", 3, RANKS, "throw", 1)
+        self.assertIn("cobre-comm: rank 1 of 3 failed: the sky fell\n", job.stderr)
+        self.assertNotIn("(pid", job.stderr)
+
+    def test_none_of_a_job_whose_time_is_up(self):
+        job = run("run", "--backend", "mpi", "-n", 2, "--timeout", 1, RANKS, "stuck", 1)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertNotIn("(pid", job.stderr)
+
+    def test_the_lookout_ends_with_the_launcher(self):
+        mark = f"COBRE_COMM_TEST_MARK={os.getpid()}"
+
+        def is_lookout(pid):
+            try:
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+                    if name.read() != "cobre-lookout\n":
+                        return False
+                with open(f"/proc/{pid}/environ", "rb") as variables:
+                    return mark.encode() in variables.read().split(b"\0")
+            except (FileNotFoundError, ProcessLookupError):
+                return False  # gone meanwhile
+
+        job = start("run", "--backend", "mpi", "-n", 2, RANKS, "stuck", 1, env=os.environ | dict([mark.split("=")]))
+        self.assertEqual(job.stdout.readline(), "stuck\n")
+        found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_lookout(pid)]
+        self.assertEqual(len(found), 1)
+        job.terminate()
+        self.ended(job)
+        self.expect_gone(found)
+
+    def test_what_cannot_be_executed_is_told(self):
+        file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "of_no_interpreter")
+        write_script(file, "#!/nowhere/at/all\n")
+        job = run("run", "--backend", "mpi", "-n", 1, file)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertIn(f"cobre-comm: cannot execute '{file}': No such file or directory\n", job.stderr)
 
 
 if __name__ == "__main__":

@@ -365,6 +365,15 @@ class InParts(CommandTest):
     def test_an_operation_that_nobody_waits_for_is_under_way(self):
         self.expect("after barrier, with nonblocking allreduce of 1 x double with Sum under way", "aside")
 
+    def test_a_timeout_names_it_too(self):
+        jobs = [start("run", "-n", 4, "--backend", backend, "--timeout", 4, RANKS, "part", "split", "barrier", 2,
+                      env=os.environ | {"COBRE_TCP_SHARED_MEMORY": shares}) for backend, shares in self.BACKENDS[:2]]
+        for job in jobs:
+            _, err = self.ended(job)
+            self.assertEqual(job.returncode, 124, err)
+            self.assertIn("cobre-comm: 4 of 4 ranks still run after 4 s (--timeout): rank 2 in barrier of a communicator of 2 ranks "
+                          "made by split, ranks 0, 1 and 3 in barrier; ending them\n", err)
+
     def test_more_communicators_than_are_noted_are_not_passed_over(self):
         self.expect("after duplicate, or in one of 3 communicators more than the 32 that it keeps notes of", "many", 35)
 

@@ -9,6 +9,8 @@ import time
 
 from program import Program, check
 
+import kernel
+
 program = Program()
 CASE = "--stages 6 --hydros 3 --thermals 2 --scenarios 8 --openings 4".split()
 ENDLESS = ["--iterations", 3000]  # longer than any test: it is always the signal that ends it
@@ -64,7 +66,7 @@ def start_and_signal(backend, ranks, number, victim, checkpoint):
     while left := list(filter(runs_program, processes.values())):
         check(time.monotonic() < deadline, f"{backend}: the processes {left} outlived the job")
         time.sleep(0.01)
-    return job.returncode, out, errors, list(processes.values())
+    return job.returncode, out, errors, processes
 
 
 def check_resumed(checkpoint, backend, ranks):
@@ -83,12 +85,18 @@ def check_resumed(checkpoint, backend, ranks):
 for backend, ranks in program.configurations(ranks=(3,)):
     if ranks > 1:
         file = program.file(f"{backend}-killed")
-        code, out, errors, processes = start_and_signal(backend, ranks, signal.SIGKILL, 1, file)
+        # MPICH's own launcher knows no ranks; the command names the one that was killed, and no other.
+        by_command = backend == "mpi" and program.launcher("mpi-command") is not None
+        how = "mpi-command" if by_command else backend
+        code, out, errors, processes = start_and_signal(how, ranks, signal.SIGKILL, 1, file)
         check(code != 0, f"{backend}: a killed rank went unnoticed")
-        # MPICH's launcher knows no ranks. It tells a process, and that is now and then one of those that it ended itself.
-        told = re.search(r"PID (\d+) RUNNING AT", out) if backend == "mpi" else None
-        check("rank 1" in errors or (told and int(told.group(1)) in processes),
-              f"{backend}: nobody names the rank that was killed: {out} {errors}")
+        if by_command:
+            named = re.findall(r"^cobre-comm: rank (\d+) of \d+ \(pid (\d+) on \S+\) was killed by signal 9 \(SIGKILL\)$",
+                               errors, re.MULTILINE)
+            check(named == [("1", str(processes[1]))] or not (named or kernel.keeps_endings()),
+                  f"{backend}: the rank that was killed is not named: {out} {errors}")
+        elif backend != "mpi":
+            check("rank 1" in errors, f"{backend}: nobody names the rank that was killed: {out} {errors}")
         print(f"{backend}: killed, went on after {check_resumed(file, backend, ranks)} iterations")
 
     file = program.file(f"{backend}-ended")

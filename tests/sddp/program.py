@@ -26,7 +26,7 @@ class Program:
         parser.add_argument("--program", required=True)
         parser.add_argument("--cases", type=pathlib.Path, required=True)
         parser.add_argument("--local", action="store_true")
-        for backend in ("shm", "tcp", "mpi"):
+        for backend in ("shm", "tcp", "mpi", "mpi-command"):
             parser.add_argument(f"--{backend}", help="the command that starts {ranks} ranks")
         parser.add_argument("--results", type=pathlib.Path, help="where to leave what other configurations compare")
         self.arguments = parser.parse_args()
@@ -45,7 +45,7 @@ class Program:
                 yield from ((backend, count) for count in ranks)
 
     def launcher(self, backend):
-        return getattr(self.arguments, backend.removesuffix("-sockets"))
+        return getattr(self.arguments, backend.removesuffix("-sockets").replace("-", "_"))
 
     def command(self, backend, ranks, *arguments):
         launcher = self.launcher(backend)
@@ -56,7 +56,7 @@ class Program:
     def environment(backend):
         if backend == "tcp-sockets":
             return {**os.environ, "COBRE_COMM_BACKEND": "tcp", "COBRE_TCP_SHARED_MEMORY": "0"}
-        return {**os.environ, "COBRE_COMM_BACKEND": backend}
+        return {**os.environ, "COBRE_COMM_BACKEND": backend.removesuffix("-command")}
 
     def start(self, backend, ranks, *arguments):
         """Without waiting for it."""

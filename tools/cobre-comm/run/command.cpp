@@ -20,6 +20,7 @@
 #include "comm/core/text.hpp"
 #include "comm/topology/host.hpp"
 #include "job.hpp"
+#include "lookout.hpp"
 #include "mpi.hpp"
 #include "options.hpp"
 #include "places.hpp"
@@ -228,6 +229,7 @@ int run(RunOptions options) {
   if (options.command.empty()) {
     throw UsageError("no program; write it after the options: cobre-comm run -n 4 ./app");
   }
+  if (!options.lookout.empty()) become_watched(options.lookout, options.command);
   if (!options.hosts.empty() || !options.hostfile.empty()) return run_on_hosts(options);
   const bool may_be_tcp = options.backend == BackendKind::Auto || options.backend == BackendKind::Tcp;
   if (may_be_tcp && in_allocation_elsewhere()) return run_in_allocation(options);
@@ -238,7 +240,7 @@ int run(RunOptions options) {
     const auto command = mpi_command(options, program, ranks);
     if (options.verbose || options.dry_run) tell("{}", comm::core::joined(command, " "));
     if (options.dry_run) return 0;
-    hand_over(command);
+    hand_over(command, options, ranks);
   }
 
   JobPlan plan;
@@ -283,7 +285,8 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   command->add_option("--hostfile", options->hostfile, "The same from a file: a line 'a slots=4' for each host")
       ->type_name("FILE");
   command->add_option("--rsh", options->remote_shell, "What reaches a host, instead of ssh")->type_name("COMMAND");
-  command->add_flag("--agent", options->agent)->group("");  // what runs on those hosts
+  command->add_flag("--agent", options->agent)->group("");        // what runs on those hosts
+  command->add_option("--lookout", options->lookout)->group("");  // what becomes a rank of MPI
   command->add_option("--bind", options->binding, "Bind each rank to a core or to a NUMA domain: none, core, numa")
       ->transform(one_of<Binding>({{"none", Binding::None}, {"core", Binding::Core}, {"numa", Binding::Numa}}))
       ->type_name("WHERE");

@@ -3,14 +3,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 
 #include "comm/core/format.hpp"
+#include "lookout.hpp"
 #include "needed.hpp"
 #include "program.hpp"
+#include "spawn.hpp"
 
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/config.hpp>
@@ -155,12 +158,18 @@ std::vector<std::string> mpi_command(const RunOptions& options, const std::strin
   return words;
 }
 
-void hand_over(const std::vector<std::string>& command) {
+void hand_over(Words command, const RunOptions& options, std::size_t ranks) {
   (void)setenv("COBRE_COMM_BACKEND", "mpi", 1);
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  // Slurm names a task that was killed by itself.
+  if (!command.front().ends_with("/srun")) {
+    std::optional<std::chrono::milliseconds> timeout;
+    if (options.timeout_seconds) {
+      timeout = std::chrono::milliseconds(static_cast<long>(*options.timeout_seconds * 1000));
+    }
+    const Words before = post_lookout(ranks, timeout);
+    command.insert(command.end() - static_cast<std::ptrdiff_t>(options.command.size()), before.begin(), before.end());
+  }
+  const auto words = pointers(command);
   (void)execv(words[0], words.data());
   throw std::system_error(errno, std::generic_category(), command[0]);
 }

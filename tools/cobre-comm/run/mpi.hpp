@@ -24,7 +24,7 @@ enum class MpiFamily { OpenMpi, Mpich, Unknown };
 [[nodiscard]] std::vector<std::string> mpi_command(const RunOptions& options, const std::string& program,
                                                    std::size_t ranks);
 
-/// Becomes the launcher. Returns only to throw.
-[[noreturn]] void hand_over(const std::vector<std::string>& command);
+/// Becomes the launcher, with a lookout beside it that names the rank that fails first. Returns only to throw.
+[[noreturn]] void hand_over(std::vector<std::string> command, const RunOptions& options, std::size_t ranks);
 
 }  // namespace cobre::command

@@ -38,7 +38,8 @@ struct RunOptions {
   std::string hosts;     // "a:4,b:4"
   std::string hostfile;  // the same in a file
   std::string remote_shell = "ssh";
-  bool agent = false;  // started by another one of us
+  bool agent = false;   // started by another one of us
+  std::string lookout;  // likewise, through a launcher of MPI: who is to be called
   bool verbose = false;
   bool dry_run = false;
   std::vector<std::string> command;  // the program and its arguments

@@ -12,15 +12,6 @@
 namespace cobre::command {
 namespace {
 
-// Pointers into strings that live longer, ended as execve likes it.
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  list.reserve(texts.size() + 1);
-  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
 // Ours, with those that the rank has replaced.
 std::vector<std::string> merged(const std::vector<std::string>& added) {
   std::vector<std::string> all = added;
@@ -35,6 +26,14 @@ std::vector<std::string> merged(const std::vector<std::string>& added) {
 }
 
 }  // namespace
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
 
 pid_t spawn(const RankStart& start, int reports) {
   const auto environment = merged(start.environment);

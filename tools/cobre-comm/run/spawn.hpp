@@ -30,6 +30,9 @@ struct StartFailure {
   int error;
 };
 
+/// Pointers into strings that live longer, ended as execve likes it.
+[[nodiscard]] std::vector<char*> pointers(const std::vector<std::string>& texts);
+
 /// The child leads a process group of its own and dies with this process. Throws std::system_error.
 [[nodiscard]] pid_t spawn(const RankStart& start, int reports);
 

@@ -2,6 +2,8 @@
 #include <ferrompi/constants.hpp>
 #include <ferrompi/topology.hpp>
 
+#include <sys/socket.h>
+
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
 #include "comm/core/environment.hpp"
+#include "comm/core/inherited.hpp"
 #include "comm/core/moved_from.hpp"
 #include "comm/topology/part.hpp"
 #include "comm/topology/placement.hpp"
@@ -30,6 +33,13 @@ std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi:
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
   if (seconds > 0) timeout = std::chrono::seconds(seconds);
   return std::make_unique<mpi::CollectiveChecker>(world, timeout);
+}
+
+// Where `cobre-comm run` names the rank that ended first, it would name any of those that MPI_Abort is about to end.
+void tell_lookout() noexcept {
+  const char* const line = std::getenv("COBRE_COMM_LOOKOUT");
+  const int socket = line != nullptr ? core::inherited_descriptor(line) : -1;
+  if (socket >= 0) (void)send(socket, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // Watched like the ranks whom `checker` watches: not at all where it is null.
@@ -162,6 +172,7 @@ const detail::MpiState& FerrompiBackend::state(const char* operation) const {
 
 void FerrompiBackend::abort(int code) const {
   if (state_ == nullptr) std::_Exit(code);
+  tell_lookout();
   state_->world.abort(code);
 }
 

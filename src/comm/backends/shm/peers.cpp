@@ -1,6 +1,5 @@
 #include "comm/backends/shm/peers.hpp"
 
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,9 +11,9 @@
 #include <csignal>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 
+#include "comm/backends/shm/obituary.hpp"
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::shm {
@@ -33,45 +32,6 @@ std::optional<long> read_field(const std::string& file, std::string_view key) {
     return value;
   }
   return std::nullopt;
-}
-
-// A process that nobody has waited for yet: the wait status is the last number of its stat line.
-std::optional<int> status_of_zombie(pid_t pid) {
-  std::ifstream in(core::format("/proc/{}/stat", pid));
-  std::string text;
-  if (!std::getline(in, text)) return std::nullopt;
-  const auto name_end = text.rfind(')');  // the name itself may hold blanks and brackets
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return std::nullopt;
-  std::istringstream fields(text.substr(name_end + 2));
-  std::string state;
-  fields >> state;
-  if (state != "Z" && state != "X") return std::nullopt;
-  std::string last;
-  for (std::string field; fields >> field;) last = field;
-  int status = 0;
-  if (std::from_chars(last.data(), last.data() + last.size(), status).ec != std::errc{}) return std::nullopt;
-  return status;
-}
-
-// A process that was waited for: newer kernels (6.15) keep the status with the descriptor.
-std::optional<int> status_kept_by_kernel(int pidfd) {
-  struct Info {
-    std::uint64_t mask;
-    std::uint64_t cgroup;
-    std::array<std::uint32_t, 11> ids;
-    std::int32_t exit_code;
-  };
-  static_assert(sizeof(Info) == 64);
-  constexpr std::uint64_t exit_wanted = 1U << 3;
-  Info info{};
-  info.mask = exit_wanted;
-  if (ioctl(pidfd, _IOWR(0xFF, 11, Info), &info) != 0 || (info.mask & exit_wanted) == 0) return std::nullopt;
-  return info.exit_code;
-}
-
-bool ended(int pidfd) noexcept {
-  pollfd entry{.fd = pidfd, .events = POLLIN, .revents = 0};
-  return poll(&entry, 1, 0) > 0;
 }
 
 }  // namespace
@@ -130,7 +90,7 @@ RankSet Peers::dead() const noexcept {
 }
 
 bool Peers::alive(std::size_t rank) const noexcept {
-  return peers_[rank].same_process || !ended(processes_[process_of_[rank]]->get());
+  return peers_[rank].same_process || !has_ended(processes_[process_of_[rank]]->get());
 }
 
 FailedPeer Peers::obituary(std::size_t rank) const {
@@ -138,9 +98,7 @@ FailedPeer Peers::obituary(std::size_t rank) const {
   if (peers_[rank].pid != 0) failed.pid = peers_[rank].pid;
   if (peers_[rank].same_process || alive(rank)) return failed;
   const int process = processes_[process_of_[rank]]->get();
-  auto status = status_kept_by_kernel(process);
-  if (!status) status = status_of_zombie(peers_[rank].pid);
-  if (!status) status = status_kept_by_kernel(process);  // its parent came between the two
+  const auto status = status_of_ended(process, peers_[rank].pid);
   if (!status) return failed;
   const int value = *status;
   if (WIFSIGNALED(value)) failed.signal = WTERMSIG(value);
