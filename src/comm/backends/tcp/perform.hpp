@@ -7,6 +7,7 @@
 #include "comm/core/chain.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
+#include "comm/core/progress.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -30,6 +31,10 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   chain_ = core::extend(chain_, record);
   ledger_.journal().enter(numbered);
   if (noted_) noted_.enter(numbered);
+  if (base_ != nullptr && core::is_beside_caller()) {
+    runs_requests_ = true;
+    base_->requests.begin(numbered);
+  }
   wire_->begin(where, numbered, chain_);
   try {
     core::crash_point<"tcp.entered">();
