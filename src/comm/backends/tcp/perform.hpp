@@ -14,10 +14,8 @@ namespace cobre::comm::tcp {
 template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   const Where where{detail::to_string(record.operation), rank_, size_};
-  if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
-                              "this process was forked from the one that is this rank; only that one may use it");
-  }
+  if (guard_.in_child()) [[unlikely]]
+    core::throw_in_child(where);
   const core::Exclusive exclusive(busy_, where);
   if (finished_) [[unlikely]]
     throw InvalidCommunicator(where, *finished_);
