@@ -85,6 +85,106 @@ TEST_P(MismatchMatrix, OfFirstRequestsAndPlansWithWhatWaits) {
   }
 }
 
+// Later requests and the rounds of a plan are found out when time is up: until then a rank that waits for one may only
+// be early. Each lane is there, and each plan is made, before the ranks part.
+class RequestMismatch : public mismatch::OnEveryBackend {
+ protected:
+  static std::string outcome(const CommBackend& comm, bool requests, bool planned) {
+    for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+    const std::vector<double> send(3);
+    std::vector<double> recv(3);
+    auto plan = comm.allreduce_init(send, recv, ReduceOp::Sum);
+    const std::string first = test::outcome_of([&] {
+      if (requests && planned) {
+        plan.start();
+        plan.wait();
+      } else if (requests) {
+        comm.ibarrier().wait();
+      } else {
+        comm.barrier();
+      }
+    });
+    const std::string second = test::outcome_of([&] { comm.barrier(); });
+    return first + "; " + second + "; " + test::outcome_of([&] { comm.barrier(); });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, RequestMismatch, testing::ValuesIn(fault::layouts()), fault::name_of);
+
+TEST_P(RequestMismatch, WithWhatWaitsNamesTheOddOneWhenTimeIsUp) {
+  const fault::Patience patience{.timeout = std::chrono::seconds(1)};
+  struct Case {
+    std::size_t size;
+    std::size_t odd_one;
+    bool odd_requests;
+    bool planned;
+    std::string expected;
+  };
+  const std::vector<Case> cases{
+      {3, 1, true, false, "1"}, {3, 2, false, true, "2"}, {3, 0, true, true, "0"}, {2, 0, true, false, "0 1"}};
+  std::vector<std::vector<test::Process>> jobs;  // at once, because each waits
+  for (const Case& one : cases) {
+    jobs.push_back(start(
+        one.size,
+        [&](const CommBackend& comm) {
+          return outcome(comm, (comm.rank() == one.odd_one) == one.odd_requests, one.planned);
+        },
+        patience));
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string told = "CollectiveMismatch operation " + cases[i].expected + "; ";
+    for (std::size_t rank = 0; rank < cases[i].size; ++rank) {
+      const bool requests = (rank == cases[i].odd_one) == cases[i].odd_requests;
+      // Who was told by a request is told once more by the communicator.
+      EXPECT_EQ(jobs[i][rank].words(), told + (requests ? told : "InvalidCommunicator; ") + "InvalidCommunicator")
+          << "case " << i << ", rank " << rank;
+    }
+  }
+}
+
+TEST_P(RequestMismatch, SaysInWordsWhatEachSideDoes) {
+  auto ranks = start(3,
+                     [](const CommBackend& comm) -> std::string {
+                       for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+                       std::vector<float> data(4);
+                       try {
+                         if (comm.rank() == 1) {
+                           comm.iallreduce_inplace(data, ReduceOp::Max).wait();
+                         } else {
+                           comm.barrier();
+                         }
+                       } catch (const cobre::comm::CollectiveMismatch& error) {
+                         return error.what();
+                       }
+                       return "fine";
+                     },
+                     {.timeout = std::chrono::seconds(1)});
+  const std::string words =
+      " of 3: the ranks do not agree on the operation: rank 0 is in barrier, rank 1 in nonblocking allreduce of "
+      "4 x float with Max; all ranks must call the same operations in the same order with arguments that fit together "
+      "(differing: rank 1)";
+  EXPECT_EQ(ranks[0].words(), "barrier on rank 0" + words);
+  EXPECT_EQ(ranks[1].words(), "allreduce on rank 1" + words);
+  EXPECT_EQ(ranks[2].words(), "barrier on rank 2" + words);
+}
+
+TEST_P(RequestMismatch, WithNothingAtAllNamesThoseWhoDoNothing) {
+  test::Shared<std::atomic<bool>> over;
+  auto ranks = start(3,
+                     [&](const CommBackend& comm) -> std::string {
+                       for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+                       if (comm.rank() != 1) {
+                         test::eventually([&] { return over->load(); });
+                         return "did nothing";
+                       }
+                       const std::string words = test::outcome_of([&] { comm.ibarrier().wait(); });
+                       *over = true;
+                       return words;
+                     },
+                     {.timeout = std::chrono::seconds(1)});
+  EXPECT_EQ(ranks[1].words(), "TimedOut 0 2");
+  for (const std::size_t rank : {0U, 2U}) EXPECT_EQ(ranks[rank].words(), "did nothing");
+}
+
 // Where all ranks share a region.
 class FenceMismatch : public mismatch::OnEveryBackend {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, FenceMismatch, testing::ValuesIn(fault::backends()), fault::name_of);
@@ -94,6 +194,26 @@ TEST_P(FenceMismatch, OfTheRegionOrOfTheOperationNamesTheOddOne) {
   expect_mismatch(3, 1, fence_of(0), fence_of(1), "count 1");
   expect_mismatch(
       3, 1, fence_of(0), [](const CommBackend& comm) { (void)regions_of(comm), comm.barrier(); }, "operation 1");
+}
+
+// Where only some do: the fence is among neighbours, the barrier among all. Of four ranks one speaks for each host; of
+// five all speak for themselves.
+class HostsFenceMismatch : public mismatch::OnEveryBackend {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, HostsFenceMismatch, testing::ValuesIn(fault::layouts()), fault::name_of);
+
+TEST_P(HostsFenceMismatch, OfOneRankWithABarrierOfTheOthersNamesIt) {
+  if (!GetParam().regions_are_shared) return;
+  for (const std::size_t size : {4U, 5U}) {
+    auto ranks = start(size, [](const CommBackend& comm) {
+      const auto regions = regions_of(comm);
+      const std::string first = test::outcome_of([&] { comm.rank() == 1 ? regions[1].fence() : comm.barrier(); });
+      // Who was told by a region may be told once more by the communicator.
+      const std::string second = test::outcome_of([&] { comm.barrier(); });
+      const bool again = comm.rank() == 1 && second == first;
+      return first + "; " + (again ? test::outcome_of([&] { comm.barrier(); }) : second);
+    });
+    for (auto& rank : ranks) EXPECT_EQ(rank.words(), "CollectiveMismatch operation 1; InvalidCommunicator");
+  }
 }
 
 TEST_P(MismatchMatrix, OfEveryOperationWithEveryOther) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/format.hpp"
@@ -41,12 +42,15 @@ Disagreement judge(std::span<const std::optional<detail::OperationRecord>> recor
   return result;
 }
 
+std::string describe(const Disagreement& disagreement) {
+  return core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
+                      disagreement.odd, describe(disagreement.odd_record));
+}
+
 void throw_mismatch(const Where& where, const Disagreement& disagreement) {
-  const char* const field = detail::differing_field(disagreement.odd_record, disagreement.usual_record);
-  throw CollectiveMismatch(
-      where, field == nullptr ? "sequence" : field, disagreement.ranks,
-      core::format("rank {} is in {}, rank {} in {}", disagreement.usual, describe(disagreement.usual_record),
-                   disagreement.odd, describe(disagreement.odd_record)));
+  const auto& [odd, usual] = std::tie(disagreement.odd_record, disagreement.usual_record);
+  const char* const field = is_beside(odd) != is_beside(usual) ? "operation" : detail::differing_field(odd, usual);
+  throw CollectiveMismatch(where, field == nullptr ? "sequence" : field, disagreement.ranks, describe(disagreement));
 }
 
 void require_agreement(const Where& where, std::span<const detail::OperationRecord> records) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace cobre::comm::core {
@@ -22,6 +23,8 @@ struct Disagreement {
 /// What the ranks did at one place in the order of operations, by rank; nothing where a rank has not been there.
 [[nodiscard]] Disagreement judge(std::span<const std::optional<detail::OperationRecord>> records);
 
+/// "rank 0 is in barrier, rank 2 in allreduce of 1 x double with Sum".
+[[nodiscard]] std::string describe(const Disagreement& disagreement);
 [[noreturn]] void throw_mismatch(const Where& where, const Disagreement& disagreement);
 
 /// Throws it where the records, one a rank, are not all the same.

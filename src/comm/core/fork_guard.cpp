@@ -39,6 +39,10 @@ void close_sockets_of_parent() noexcept {
 
 }  // namespace
 
+void throw_in_child(const Where& where) {
+  throw InvalidCommunicator(where, "this process was forked from the one that is this rank; only that one may use it");
+}
+
 void close_in_children(int socket) noexcept {
   static const int told = pthread_atfork(nullptr, nullptr, close_sockets_of_parent);
   struct stat status {};

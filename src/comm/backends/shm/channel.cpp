@@ -5,17 +5,15 @@
 
 namespace cobre::comm::shm {
 
-// A reader who finds any of the new words also finds the sequence cleared or newer: each store is a release, each load
-// of the reader an acquire, so what it sees of the sequence afterwards is not older than what it saw of the words.
 void Channel::note_record() noexcept {
   announced_ = sequence_;
-  RecordLine& line = mine_.records[sequence_ % record_depth];
-  const auto words = std::bit_cast<std::array<Word, std::tuple_size_v<decltype(line.record)>>>(record_);
-  line.sequence.store(0, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < words.size(); ++i) line.record[i].store(words[i], std::memory_order_release);
-  line.chain.store(chain_, std::memory_order_release);
-  line.sequence.store(sequence_, std::memory_order_release);
+  mine_.records[sequence_ % record_depth].write(sequence_,
+                                                std::bit_cast<RecordLine::Words>(RecordCopy{record_, chain_}));
   if (noted_) noted_.enter(record_);
+}
+
+void Channel::note_beside() noexcept {
+  if (core::is_beside_caller()) base_->rank(rank_).aside.begin(record_);
 }
 
 // What nobody had to be told of, in a group of one, is noted all the same.
@@ -24,18 +22,12 @@ void Channel::note_left() noexcept {
   noted_.leave(sequence_);
 }
 
-std::optional<Channel::RecordCopy> Channel::record_of(std::size_t rank, Word sequence) const noexcept {
-  const RecordLine& line = block_.rank(rank).records[sequence % record_depth];
-  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-  std::array<Word, std::tuple_size_v<decltype(line.record)>> words{};
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_acquire);
-  const Word chain = line.chain.load(std::memory_order_acquire);
-  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-  return RecordCopy{std::bit_cast<detail::OperationRecord>(words), chain};
+std::optional<RecordCopy> Channel::record_of(std::size_t rank, Word sequence) const noexcept {
+  return block_.rank(rank).records[sequence % record_depth].copy(sequence);
 }
 
 bool Channel::has_entered(std::size_t rank, Word sequence) const noexcept {
-  return block_.rank(rank).records[sequence % record_depth].sequence.load(std::memory_order_acquire) >= sequence;
+  return block_.rank(rank).records[sequence % record_depth].number.load(std::memory_order_acquire) >= sequence;
 }
 
 void Channel::await_all_left(Word sequence) {

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -73,6 +74,8 @@ class Channel {
     record_.sequence = ++sequence_;
     chain_ = core::extend(chain_, record);
     chains_[sequence_ % record_depth] = chain_;
+    if (base_ != nullptr) [[unlikely]]
+      note_beside();
   }
 
   /// The post of this operation, free to be filled: every rank has left the operation that used it before.
@@ -182,6 +185,10 @@ class Channel {
   /// Of a communicator that was made of another one: the launcher does not see this memory, so it is told.
   void be_noted(algorithms::NotedPart note) noexcept { noted_ = std::move(note); }
 
+  /// Of a duplicate: requests and plans of the communicator in `base` run here, with the same ranks.
+  void stand_beside(std::shared_ptr<ChannelBlock> base) noexcept { base_ = std::move(base); }
+  [[nodiscard]] ChannelBlock& block() const noexcept { return block_; }
+
   /// Steps inside an operation. All ranks count them alike: an operation of n steps moves the base by n everywhere.
   [[nodiscard]] Word step_base() const noexcept { return steps_; }
   void take_steps(Word count) noexcept { steps_ += count; }
@@ -285,6 +292,9 @@ class Channel {
   using Reason = std::function<void(const Where& where)>;
   void interrupt(Reason why) noexcept;
 
+  /// Where ranks of a larger job disagree, and some of them are in an operation of all: throws what that job says.
+  void await_judgement_of_all(const Where& where);
+
   /// What another rank has for this one is not as long as it should be: tells everyone, and throws.
   [[noreturn]] void disagree_on_length(const core::LengthMismatch& mismatch);
 
@@ -301,11 +311,6 @@ class Channel {
   void depart() noexcept;
 
  private:
-  struct RecordCopy {
-    detail::OperationRecord record;
-    Word chain;
-  };
-
   /// Writes down what this rank is in, for whoever needs to know why it waits in vain: before any wait, but not before
   /// the others have what they wait for.
   void announce() noexcept {
@@ -313,6 +318,7 @@ class Channel {
   }
   void note_record() noexcept;
   void note_left() noexcept;
+  void note_beside() noexcept;
   [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
   [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
 
@@ -331,9 +337,16 @@ class Channel {
   void throw_why(const Where& where);
   void check_for_failure(const std::atomic<Word>& word, Word value);
   void check_for_disagreement();
+  void check_base();
+  [[nodiscard]] std::optional<core::Disagreement> crossing() const;
+  [[noreturn]] void disagree(const core::Disagreement& disagreement);
   [[noreturn]] void time_out(std::size_t awaited, double seconds);
   template <class Fill>
-  void pronounce(Fill&& fill) noexcept;
+  void pronounce(Fill&& fill) noexcept {
+    pronounce_in(block_, fill);
+  }
+  template <class Fill>
+  void pronounce_in(ChannelBlock& block, const Fill& fill) noexcept;
   void pronounce_failure(const FailedPeer& failed) noexcept;
   [[nodiscard]] const Verdict* read_verdict() noexcept;
   [[nodiscard]] RankSet missing(std::size_t awaited) const noexcept;
@@ -363,6 +376,7 @@ class Channel {
   std::array<Word, record_depth> chains_{};
   detail::OperationRecord record_;
   algorithms::NotedPart noted_;
+  std::shared_ptr<ChannelBlock> base_;   // null where this is no duplicate
   std::optional<std::string> finished_;  // why, for later calls
   std::function<void(std::size_t)> on_failure_;
   std::vector<std::size_t> names_;  // by rank; none where that is the name

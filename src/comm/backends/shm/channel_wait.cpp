@@ -105,6 +105,7 @@ void Channel::wait_patiently(const std::atomic<Word>& word, Word value, std::siz
     warnings_ = 0;
   }
   for (;;) {
+    check_base();
     check_for_failure(word, value);
     check_for_disagreement();
     const auto waited = Clock::now() - began_to_wait_;

@@ -22,7 +22,6 @@
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
-#include "comm/core/waiting.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -57,16 +56,8 @@ class Coordinator {
         members_(config.size) {
     Member& self = members_[0];
     self.here = true;
-    self.hello.process = this_process();
-    self.hello.cpus = core::allowed_cpus();
-    self.hello.cpu_quota = core::cpu_quota();
-    self.hello.fences = core::join_heavy_fences() ? 1 : 0;
-    self.process = open_this_process();
-    if (!self.process) {
-      throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
-                                                     "5.3 and pidfd_open",
-                                                     std::strerror(errno)));
-    }
+    self.hello = hello_of(config);
+    self.process = process_to_watch();
   }
 
   Gathering run() {

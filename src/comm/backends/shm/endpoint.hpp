@@ -82,12 +82,14 @@ class Endpoint {
     mailroom_.pipes().set_patience(timeout, warn_after);
   }
 
-  /// Where these ranks are some of a larger job that watches over its own operations: what they are called there, and
-  /// the patience of what concerns them alone.
+  /// Where these ranks are some of a larger job that watches over its own operations: what they are called there, the
+  /// patience of what concerns them alone, and where that job looks for their fences.
   void belong_to(const std::vector<std::size_t>& names, std::size_t all_ranks, std::chrono::milliseconds timeout,
-                 std::chrono::milliseconds warn_after, algorithms::FirstLeft first) {
+                 std::chrono::milliseconds warn_after, algorithms::FirstLeft first,
+                 std::shared_ptr<core::Aside> fences) {
     channel_.set_names(names, all_ranks);
     first_left_ = std::move(first);
+    fences_ = std::move(fences);
     alone_ = settings_;
     alone_->timeout = timeout;
     alone_->warn_after = warn_after;
@@ -225,6 +227,7 @@ class Endpoint {
   Agreement agreement_;
   Channel::Settings settings_;
   std::optional<Channel::Settings> alone_;
+  std::shared_ptr<core::Aside> fences_;  // as that job sees them
   core::ForkGuard guard_;
   Channel channel_;
   Regions regions_;

@@ -14,7 +14,6 @@
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
-#include "comm/core/waiting.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -31,23 +30,11 @@ class Joiner {
       : config_(config),
         check_(check),
         where_{"attach", config.rank, config.size},
-        deadline_(Clock::now() + config.connect_timeout) {
-    hello_.name_check = name_check(config.name);
-    hello_.rank = static_cast<std::uint32_t>(config.rank);
-    hello_.size = static_cast<std::uint32_t>(config.size);
-    hello_.process = this_process();
-    hello_.cpus = core::allowed_cpus();
-    hello_.cpu_quota = core::cpu_quota();
-    hello_.fences = core::join_heavy_fences() ? 1 : 0;
-  }
+        deadline_(Clock::now() + config.connect_timeout),
+        hello_(hello_of(config)) {}
 
   Gathering run() {
-    const core::Descriptor process = open_this_process();
-    if (!process) {
-      throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
-                                                     "5.3 and pidfd_open",
-                                                     std::strerror(errno)));
-    }
+    const core::Descriptor process = process_to_watch();
     for (;;) {
       core::crash_point<"shm.join.begun">();
       knock();

@@ -8,11 +8,15 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "comm/algorithms/mail_note.hpp"
+#include "comm/core/crossing.hpp"
+#include "comm/core/numbered_words.hpp"
 
 namespace cobre::comm::shm {
 
@@ -57,10 +61,17 @@ struct alignas(line_bytes) Bell {
 };
 
 /// What a rank does, in full. Read only when something is wrong.
-struct alignas(64) RecordLine {
-  std::array<std::atomic<Word>, sizeof(detail::OperationRecord) / sizeof(Word)> record;
-  std::atomic<Word> chain;
-  std::atomic<Word> sequence;  // 0 while the rest is being replaced
+struct RecordCopy {
+  detail::OperationRecord record;
+  Word chain;
+};
+struct alignas(64) RecordLine : core::NumberedWords<sizeof(RecordCopy) / sizeof(Word)> {
+  /// Nothing where the rank is in another operation, or just writes.
+  [[nodiscard]] std::optional<RecordCopy> copy(Word sequence) const noexcept {
+    const auto content = read(sequence);
+    if (!content) return std::nullopt;
+    return std::bit_cast<RecordCopy>(*content);
+  }
 };
 
 enum class Presence : std::uint32_t { Here, Left };
@@ -78,6 +89,7 @@ struct RankBlock {
   std::atomic<std::uint32_t> blamed;  // 1 + the rank because of which this one left, where a message told it; 0: none
   std::atomic<Word> attached;         // how many operations it took to get here; 0 until then
   algorithms::MailNote mail;          // what it waits for in a call that sends or receives
+  alignas(line_bytes) core::Aside aside;  // its requests and plans; written by whichever of its threads starts one
   std::array<RecordLine, record_depth> records;
 };
 

@@ -31,9 +31,7 @@ class LocalGroup final : public LocalCommunicator {
 
   void barrier() const override {
     const detail::OperationRecord record{.operation = detail::Operation::Barrier};
-    if (endpoint_->in_child()) {
-      throw InvalidCommunicator({"barrier", rank(), size()}, "this process was forked from the one that is this rank");
-    }
+    if (endpoint_->in_child()) core::throw_in_child({"barrier", rank(), size()});
     channel_.enter(record);
     try {
       channel_.publish(channel_.open_post());

@@ -42,10 +42,8 @@ MailPipes::MailPipes(const MailArea& area, Channel& channel, const Peers& peers,
 }
 
 void MailPipes::enter(const Where& where) {
-  if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
-                              "this process was forked from the one that is this rank; only that one may use it");
-  }
+  if (guard_.in_child()) [[unlikely]]
+    core::throw_in_child(where);
   channel_.require_no_verdict(where);
 }
 

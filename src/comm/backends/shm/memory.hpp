@@ -33,7 +33,7 @@ class Mapping {
   [[nodiscard]] std::size_t bytes() const noexcept { return pages_ ? pages_->bytes : 0; }
   /// Something in it, which stays mapped for as long as anybody has this.
   template <class T>
-  [[nodiscard]] std::shared_ptr<const T> share(const T& inside) const noexcept {
+  [[nodiscard]] std::shared_ptr<T> share(T& inside) const noexcept {
     return {pages_, &inside};
   }
   /// A forked child gets no copy of it.

@@ -7,6 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "comm/backends/shm/rendezvous.hpp"
+#include "comm/core/format.hpp"
+#include "comm/core/waiting.hpp"
+
 namespace cobre::comm::shm {
 namespace {
 
@@ -17,6 +21,28 @@ struct alignas(cmsghdr) Control {
 };
 
 }  // namespace
+
+Hello hello_of(const ShmConfig& config) {
+  Hello hello;
+  hello.name_check = name_check(config.name);
+  hello.rank = static_cast<std::uint32_t>(config.rank);
+  hello.size = static_cast<std::uint32_t>(config.size);
+  hello.process = this_process();
+  hello.cpus = core::allowed_cpus();
+  hello.cpu_quota = core::cpu_quota();
+  hello.fences = core::join_heavy_fences() ? 1 : 0;
+  return hello;
+}
+
+core::Descriptor process_to_watch() {
+  core::Descriptor process = open_this_process();
+  if (!process) {
+    throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
+                                                   "5.3 and pidfd_open",
+                                                   std::strerror(errno)));
+  }
+  return process;
+}
 
 void Reply::say(std::string_view words) noexcept {
   const std::size_t length = std::min(words.size(), text.size() - 1);

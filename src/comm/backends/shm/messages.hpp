@@ -2,6 +2,8 @@
 // Sockets keep message boundaries (SOCK_SEQPACKET); every message is a struct of fixed size and some descriptors.
 #pragma once
 
+#include <cobre/comm/shm.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +35,11 @@ struct Hello {
   std::uint32_t fences = 0;  // whether this process joined the heavy fences
   std::uint32_t reserved = 0;
 };
+
+/// What the process that calls this is.
+[[nodiscard]] Hello hello_of(const ShmConfig& config);
+/// What comes with it. Throws InitializationFailed where the kernel has none.
+[[nodiscard]] core::Descriptor process_to_watch();
 
 enum class ReplyKind : std::uint32_t {
   Accepted,  // more to come

@@ -12,10 +12,8 @@ template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   // Put together only where it is needed: the length of the name would be counted at every call.
   const auto where = [&] { return channel_.where(detail::to_string(record.operation)); };
-  if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where(),
-                              "this process was forked from the one that is this rank; only that one may use it");
-  }
+  if (guard_.in_child()) [[unlikely]]
+    core::throw_in_child(where());
   backlog_.clear();
   const core::Exclusive exclusive(busy_, where());
   channel_.enter(record);

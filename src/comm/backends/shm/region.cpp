@@ -68,11 +68,15 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
 
 void Endpoint::fence(const detail::OperationRecord& record) {
   if (!alone_) return barrier(record);
+  fences_->begin(record);
   channel_.set_patience(alone_->timeout, alone_->warn_after);
   try {
     barrier(record);
   } catch (...) {
     channel_.set_patience(settings_.timeout, settings_.warn_after);
+    // Whoever is in an operation of all has it judged by all, and it takes more than the ranks of a host to say who is
+    // the odd one.
+    channel_.await_judgement_of_all(where("fence"));
     throw;
   }
   channel_.set_patience(settings_.timeout, settings_.warn_after);

@@ -82,6 +82,9 @@ Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gath
             return ranks;
           }()) {
   topology_ = topology::part_of(whole.topology_, division.members());
+  if (division.record.operation == detail::Operation::Duplicate) {
+    channel_.stand_beside(whole.segment_.share(whole.channel_.block()));
+  }
   // Found out between all ranks of the whole, so true of these; and all of them have the same opinion.
   single_copy_ = whole.single_copy_;
   mailroom_.pipes().use_single_copy(single_copy_);

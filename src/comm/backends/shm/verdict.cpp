@@ -10,6 +10,7 @@
 #include "comm/core/describe_operation.hpp"
 #include "comm/core/disagreement.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
@@ -55,13 +56,13 @@ std::string Channel::explain(const Verdict& verdict) const {
 // The first one writes, for all. `state` goes from 0 to "rank r is writing" by compare-and-swap, so there is one
 // writer; it ends at "written" with a release that pairs with the acquire in read_verdict().
 template <class Fill>
-void Channel::pronounce(Fill&& fill) noexcept {
+void Channel::pronounce_in(ChannelBlock& block, const Fill& fill) noexcept {
   Word none = 0;
   const Word writing = 2 * (rank_ + 1);
-  if (!block_.verdict.state.compare_exchange_strong(none, writing, std::memory_order_seq_cst)) return;
-  fill(block_.verdict);
-  block_.verdict.state.store(writing + 1, std::memory_order_release);
-  for (std::size_t rank = 0; rank < size_; ++rank) ring(block_.rank(rank).bell);
+  if (!block.verdict.state.compare_exchange_strong(none, writing, std::memory_order_seq_cst)) return;
+  fill(block.verdict);
+  block.verdict.state.store(writing + 1, std::memory_order_release);
+  for (std::size_t rank = 0; rank < size_; ++rank) ring(block.rank(rank).bell);
 }
 
 // Null where its writer died over it.
@@ -156,6 +157,13 @@ void Channel::throw_why(const Where& where) {
   if (interrupted_.wait_for(lock, patience_with_watch, [&] { return static_cast<bool>(why_); })) why_(where);
 }
 
+void Channel::await_judgement_of_all(const Where& where) {
+  const Verdict* const verdict = read_verdict();
+  if (verdict == nullptr || verdict->kind != VerdictKind::Mismatch) return;
+  const auto is_fence = [](const detail::OperationRecord& one) { return one.operation == detail::Operation::Fence; };
+  if (!is_fence(verdict->subject_record) || !is_fence(verdict->other_record)) throw_why(where);
+}
+
 // A rank that has left this operation is not needed for it any more, whatever became of it since.
 void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
   const auto needed = [&](std::size_t rank) {
@@ -210,16 +218,63 @@ void Channel::disagree() {
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (const auto theirs = record_of(rank, culprit)) records[rank] = theirs->record;
   }
-  const core::Disagreement disagreement = core::judge(records);
-  pronounce([&](Verdict& verdict) {
+  disagree(core::judge(records));
+}
+
+void Channel::disagree(const core::Disagreement& disagreement) {
+  const auto fill = [&](Verdict& verdict) {
     verdict.kind = VerdictKind::Mismatch;
     for (const std::size_t rank : disagreement.ranks) verdict.ranks.set(rank);
     verdict.other = static_cast<std::uint32_t>(disagreement.usual);
     verdict.other_record = disagreement.usual_record;
     verdict.subject = static_cast<std::uint32_t>(disagreement.odd);
     verdict.subject_record = disagreement.odd_record;
-  });
+  };
+  // Those who are in a call of the communicator itself wait in vain as well.
+  const bool concerns_base = core::is_beside(disagreement.odd_record) || core::is_beside(disagreement.usual_record);
+  if (base_ != nullptr && concerns_base && core::is_beside_caller()) pronounce_in(*base_, fill);
+  pronounce(fill);
   conclude();
+}
+
+// Ranks that began a request and a call that waits in another order: looked for where time is up, because as long as
+// each comes to both in the end, the order does no harm.
+std::optional<core::Disagreement> Channel::crossing() const {
+  ChannelBlock& common = base_ != nullptr && core::is_beside_caller() ? *base_ : block_;
+  std::vector<std::optional<core::Standing>> standings(size_);
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    RankBlock& block = common.rank(rank);
+    const auto line = [&](Word sequence) { return block.records[sequence % record_depth].copy(sequence); };
+    const auto entered = [&] {
+      const Word left = block.finished.sequence.load(std::memory_order_acquire);
+      return line(left + 1) ? left + 1 : left;
+    };
+    const auto last = [&](Word sequence) -> std::optional<detail::OperationRecord> {
+      const auto copy = line(sequence);
+      return copy ? std::optional(copy->record) : std::nullopt;
+    };
+    standings[rank] = core::Standing::of(entered, last, block.aside);
+  }
+  const auto records = core::crossing(standings);
+  if (!records) return std::nullopt;
+  return core::judge(*records);
+}
+
+// The one that this is a duplicate of was given up because of what happens here.
+void Channel::check_base() {
+  if (base_ == nullptr) return;
+  const Verdict& verdict = base_->verdict;
+  if (verdict.state.load(std::memory_order_acquire) % 2 == 0 || verdict.kind != VerdictKind::Mismatch) return;
+  if (!core::is_beside(verdict.subject_record) && !core::is_beside(verdict.other_record)) return;
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    if (verdict.ranks.test(rank)) ranks.push_back(rank);
+  }
+  disagree({.usual = verdict.other,
+            .usual_record = verdict.other_record,
+            .odd = verdict.subject,
+            .odd_record = verdict.subject_record,
+            .ranks = std::move(ranks)});
 }
 
 void Channel::disagree_on_length(const core::LengthMismatch& mismatch) {
@@ -243,6 +298,7 @@ RankSet Channel::missing(std::size_t awaited) const noexcept {
 }
 
 void Channel::time_out(std::size_t awaited, double seconds) {
+  if (const auto crossed = crossing()) disagree(*crossed);
   pronounce([&](Verdict& verdict) {
     verdict.kind = VerdictKind::TimedOut;
     verdict.ranks = missing(awaited);
@@ -308,6 +364,11 @@ std::string Channel::situation() const {
     } else {
       text += core::format("rank {} has not joined any operation", name_of(rank));
     }
+  }
+  if (auto crossed = crossing()) {
+    crossed->usual = name_of(crossed->usual);
+    crossed->odd = name_of(crossed->odd);
+    text += "; " + core::describe(*crossed);
   }
   return text;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "comm/backends/shm/messages.hpp"
 #include "comm/core/describe_operation.hpp"
@@ -18,21 +17,11 @@ struct View {
   std::uint64_t ranks = 0;
 };
 
-// The operation with that number, unless the rank has been replacing it. See Channel::note_record() for the orders.
-std::optional<detail::OperationRecord> record_of(const RankBlock& rank, Word sequence) {
-  const RecordLine& line = rank.records[sequence % record_depth];
-  std::array<Word, std::tuple_size_v<decltype(line.record)>> words{};
-  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_acquire);
-  if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-  return std::bit_cast<detail::OperationRecord>(words);
-}
-
 std::string named(const RankBlock& rank, Word sequence) {
-  const auto record = record_of(rank, sequence);
+  const auto noted = rank.records[sequence % record_depth].copy(sequence);
   // Memory that a dying rank has written all over must not take the launcher with it.
-  if (!record || record->operation > detail::last_operation) return "an operation";
-  return core::describe(*record);
+  if (!noted || noted->record.operation > detail::last_operation) return "an operation";
+  return core::describe(noted->record);
 }
 
 }  // namespace
@@ -71,7 +60,7 @@ algorithms::Sighting Witness::sighting(std::size_t rank) const {
   const Word attached = one.attached.load(std::memory_order_acquire);
   const Word finished = one.finished.sequence.load(std::memory_order_acquire);
   Word entered = 0;
-  for (const RecordLine& line : one.records) entered = std::max(entered, line.sequence.load(std::memory_order_acquire));
+  for (const RecordLine& line : one.records) entered = std::max(entered, line.number.load(std::memory_order_acquire));
   if (attached == 0) return {Kind::Gathering, "while the group gathered"};
   if (one.presence.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Presence::Left)) {
     return {Kind::Gone, "after it had left the group", finished};

@@ -62,7 +62,8 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
   calling_ = false;
 
   // Two ranks that wait for each other in different operations never send what the other waits for; the records tell.
-  const auto culprit = first_difference();
+  auto culprit = first_difference();
+  if (!culprit) culprit = first_missed_for_a_fence();
   const bool told = std::ranges::any_of(inquiries_, [](const auto& i) { return i.question == Question::WhoDisagrees; });
   if (culprit || told) {
     const std::uint64_t place =
@@ -70,7 +71,7 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
     if (!disagreement_seen_) disagreement_seen_ = now;
     bool all_there = complete;
     for (std::size_t rank = 0; rank < size_ && all_there; ++rank) {
-      all_there = !expects(rank) || testimonies_[rank].entered >= place;
+      all_there = !expects(rank) || has_come_to(place, rank);
     }
     if (all_there || now >= *disagreement_seen_ + patience_with_witnesses) {
       ruling.verdict = mismatch(place);
@@ -115,10 +116,51 @@ std::optional<std::uint64_t> Arbiter::first_difference() const {
   return first;
 }
 
+// Both wait, and who is first in the one is not in the other: so this holds however long ago each was asked.
+std::optional<detail::OperationRecord> Arbiter::fence_instead_of(std::uint64_t sequence, std::size_t rank) const {
+  const core::Standing& own = testimonies_[rank].fences;
+  if (hosts_.empty() || !answered(rank) || own.entered >= sequence) return std::nullopt;
+  for (std::size_t other = 0; other < size_; ++other) {
+    const core::Standing& neighbour = testimonies_[other].fences;
+    if (hosts_[other] != hosts_[rank] || !answered(other) || neighbour.entered < sequence) continue;
+    if (neighbour.begun >= own.begun) continue;
+    detail::OperationRecord fence = own.beside[own.begun % core::Aside::depth];
+    fence.sequence = sequence;
+    return fence;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> Arbiter::first_missed_for_a_fence() const {
+  std::optional<std::uint64_t> first;
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    const std::uint64_t missed = testimonies_[rank].fences.entered + 1;
+    if (fence_instead_of(missed, rank) && (!first || missed < *first)) first = missed;
+  }
+  return first;
+}
+
 Verdict Arbiter::mismatch(std::uint64_t sequence) const {
   std::vector<std::optional<detail::OperationRecord>> records(size_);
-  for (std::size_t rank = 0; rank < size_; ++rank) records[rank] = record(rank, sequence);
-  const core::Disagreement disagreement = core::judge(records);
+  for (std::size_t rank = 0; rank < size_; ++rank) {
+    records[rank] = record(rank, sequence);
+    if (!records[rank]) records[rank] = fence_instead_of(sequence, rank);
+  }
+  return mismatch(core::judge(records));
+}
+
+std::optional<core::Disagreement> Arbiter::crossing() const {
+  for (const auto standing : {&Testimony::requests, &Testimony::base}) {
+    std::vector<std::optional<core::Standing>> standings(size_);
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      if (answered(rank)) standings[rank] = testimonies_[rank].*standing;
+    }
+    if (const auto records = core::crossing(standings)) return core::judge(*records);
+  }
+  return std::nullopt;
+}
+
+Verdict Arbiter::mismatch(const core::Disagreement& disagreement) {
   Verdict verdict;
   verdict.kind = VerdictKind::Mismatch;
   for (const std::size_t rank : disagreement.ranks) verdict.ranks.set(rank);
@@ -132,6 +174,7 @@ Verdict Arbiter::mismatch(std::uint64_t sequence) const {
 std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const std::function<bool(std::size_t)>& expects) const {
   // It may have come to an end while the question was on its way.
   if (answered(inquiry.rank) && testimonies_[inquiry.rank].left >= inquiry.sequence) return std::nullopt;
+  if (const auto crossed = crossing()) return mismatch(*crossed);
   Verdict verdict;
   verdict.kind = VerdictKind::TimedOut;
   verdict.waited_microseconds = inquiry.waited_microseconds;
@@ -193,6 +236,7 @@ std::string Arbiter::situation(const std::function<bool(std::size_t)>& expects) 
       text += core::format("rank {} has not joined any operation", rank);
     }
   }
+  if (const auto crossed = crossing()) text += "; " + core::describe(*crossed);
   return text;
 }
 

@@ -8,17 +8,20 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/backends/tcp/notices.hpp"
+#include "comm/core/disagreement.hpp"
 
 namespace cobre::comm::tcp {
 
 class Arbiter {
  public:
   /// `rank`: whose it is. Roll calls of different ranks have different numbers.
-  explicit Arbiter(std::size_t size, std::size_t rank = 0)
-      : size_(size), testimonies_(size), number_(std::uint64_t{rank} << bits_of_number) {}
+  /// `hosts`: who shares memory with whom, by rank, as some number for each host; none where nobody does.
+  explicit Arbiter(std::size_t size, std::size_t rank = 0, std::vector<std::size_t> hosts = {})
+      : size_(size), hosts_(std::move(hosts)), testimonies_(size), number_(std::uint64_t{rank} << bits_of_number) {}
 
   /// Who held that roll call.
   [[nodiscard]] static std::size_t caller(std::uint64_t number) noexcept {
@@ -52,7 +55,17 @@ class Arbiter {
   [[nodiscard]] bool answered(std::size_t rank) const noexcept { return testimonies_[rank].call == number_; }
   [[nodiscard]] std::optional<detail::OperationRecord> record(std::size_t rank, std::uint64_t sequence) const;
   [[nodiscard]] std::optional<std::uint64_t> first_difference() const;
+  /// The first operation that a rank has not come to which is in a fence that its neighbour, who is in that operation,
+  /// does not join.
+  [[nodiscard]] std::optional<std::uint64_t> first_missed_for_a_fence() const;
+  [[nodiscard]] std::optional<detail::OperationRecord> fence_instead_of(std::uint64_t sequence, std::size_t rank) const;
+  [[nodiscard]] bool has_come_to(std::uint64_t sequence, std::size_t rank) const {
+    return testimonies_[rank].entered >= sequence || fence_instead_of(sequence, rank);
+  }
   [[nodiscard]] Verdict mismatch(std::uint64_t sequence) const;
+  [[nodiscard]] static Verdict mismatch(const core::Disagreement& disagreement);
+  /// Ranks that began requests and calls that wait in another order.
+  [[nodiscard]] std::optional<core::Disagreement> crossing() const;
   [[nodiscard]] std::optional<Verdict> timeout(const Inquiry& inquiry,
                                                const std::function<bool(std::size_t)>& expects) const;
   [[nodiscard]] std::optional<Warning> warning(const Inquiry& inquiry,
@@ -61,6 +74,7 @@ class Arbiter {
   [[nodiscard]] bool stands_behind_silence(std::size_t rank, const std::function<bool(std::size_t)>& expects) const;
 
   std::size_t size_;
+  std::vector<std::size_t> hosts_;
   std::vector<Testimony> testimonies_;  // by rank; of the last call, or older
   std::vector<Inquiry> inquiries_;
   std::uint64_t number_;  // of the roll call under way

@@ -31,7 +31,8 @@ Endpoint::Endpoint(const TcpConfig& config)
       job_ranks_(size_),
       kin_(std::make_shared<core::Kin>()),
       ledger_(config.ledger),
-      first_left_(ledger_.left()) {
+      first_left_(ledger_.left()),
+      surroundings_(std::make_shared<Surroundings>(ledger_.share_journal())) {
   (void)algorithms::PartTable::of_this_process();  // before this process starts others, which have no part in it
   std::iota(job_ranks_.begin(), job_ranks_.end(), std::size_t{0});
   if (size_ > 1) {
@@ -87,7 +88,10 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
       .members = gathering.members,
       .visited = {},
       .step = hosts_.step,
-      .on_failure = [kin = kin_, ranks = job_ranks_](std::size_t rank) { kin->blame(ranks[rank]); }};
+      .on_failure = [kin = kin_, ranks = job_ranks_](std::size_t rank) { kin->blame(ranks[rank]); },
+      .own = surroundings_,
+      .base = base_,
+      .on_crossing = [this](const Verdict& verdict) { tell_of_crossing(verdict); }};
   for (const std::size_t peer : usual_peers(rank_, size_, hosts_.step)) {
     if (peer < rank_) settings.visited.set(peer);
   }
@@ -110,7 +114,8 @@ void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
     return;
   }
   if (shares) {
-    shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after, first_left_);
+    shared_->belong_to(hosts_.neighbours(), size_, config_.timeout, config_.warn_after, first_left_,
+                       std::shared_ptr<core::Aside>(surroundings_, &surroundings_->fences));
     sentinel_->on_verdict([shared = std::weak_ptr(shared_)](const Verdict& verdict) {
       const auto endpoint = shared.lock();
       if (endpoint != nullptr) endpoint->interrupt([verdict](const Where& where) { throw_verdict(where, verdict); });
@@ -217,6 +222,13 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     });
   }
   return outcome;
+}
+
+void Endpoint::tell_of_crossing(const Verdict& verdict) {
+  if (const auto whole = runs_requests_ ? whole_.lock() : nullptr) whole->sentinel_->report(verdict);
+  for (const auto& one : duplicates_) {
+    if (const auto duplicate = one.lock()) duplicate->sentinel_->report(verdict);
+  }
 }
 
 Endpoint::~Endpoint() {

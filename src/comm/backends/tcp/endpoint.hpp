@@ -21,6 +21,7 @@
 #include "comm/backends/tcp/ledger.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
+#include "comm/backends/tcp/surroundings.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "comm/core/backlog.hpp"
 #include "comm/core/fork_guard.hpp"
@@ -82,6 +83,8 @@ class Endpoint {
   /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
   [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);
   [[nodiscard]] Outcome connect_links(Clock::time_point deadline, const std::function<void()>& check);
+  /// Requests and calls that wait stand in each other's way: tells those who are in the other kind.
+  void tell_of_crossing(const Verdict& verdict);
   void open_mailroom(algorithms::MailNote& note);
   /// Once all are connected. `check` throws where a rank is gone that the network alone knows of.
   void complete(const std::function<void()>& check);
@@ -157,6 +160,10 @@ class Endpoint {
   algorithms::MadeBy made_ = algorithms::MadeBy::Nobody;  // of one that was split from another
   algorithms::FirstLeft first_left_;                      // in the group from which all were
   algorithms::NotedPart noted_;
+  std::shared_ptr<Surroundings> surroundings_;
+  std::shared_ptr<Surroundings> base_;               // of the one that this is a duplicate of
+  bool runs_requests_ = false;                       // of that one
+  std::vector<std::weak_ptr<Endpoint>> duplicates_;  // of this one
   std::unique_ptr<Sentinel> sentinel_;
   std::unique_ptr<Wire> wire_;
   std::vector<core::Descriptor> mail_links_;  // until the mailroom takes them

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "comm/core/numbered_words.hpp"
+
 namespace cobre::comm::tcp {
 
 class Journal {
@@ -18,20 +20,9 @@ class Journal {
   static constexpr std::size_t depth = 64;  // operations that are remembered for explaining a disagreement
   using Clock = std::chrono::steady_clock;
 
-  /// One line of it: the record, and how its writer came there.
-  using Words = std::array<std::uint64_t, sizeof(detail::OperationRecord) / sizeof(std::uint64_t)>;
-
   /// The caller: an operation begins. `record.sequence` grows by one from call to call.
-  ///
-  /// A reader who finds any of the new words also finds the line's number cleared or newer: each store is a release,
-  /// each load of the reader an acquire, so what it sees of the number afterwards is not older than what it saw of the
-  /// words.
   void enter(const detail::OperationRecord& record) noexcept {
-    Line& line = lines_[record.sequence % depth];
-    const auto words = std::bit_cast<Words>(record);
-    line.sequence.store(0, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < words.size(); ++i) line.words[i].store(words[i], std::memory_order_release);
-    line.sequence.store(record.sequence, std::memory_order_release);
+    lines_[record.sequence % depth].write(record.sequence, std::bit_cast<Line::Words>(record));
     began_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     entered_.store(record.sequence, std::memory_order_release);  // pairs with the acquire in entered()
   }
@@ -48,19 +39,13 @@ class Journal {
 
   /// Nothing where it was too long ago, or has not been yet.
   [[nodiscard]] std::optional<detail::OperationRecord> record(std::uint64_t sequence) const noexcept {
-    const Line& line = lines_[sequence % depth];
-    if (sequence == 0 || line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-    Words words{};
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.words[i].load(std::memory_order_acquire);
-    if (line.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
-    return std::bit_cast<detail::OperationRecord>(words);
+    const auto words = lines_[sequence % depth].read(sequence);
+    if (!words) return std::nullopt;
+    return std::bit_cast<detail::OperationRecord>(*words);
   }
 
  private:
-  struct Line {
-    std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words{};
-    std::atomic<std::uint64_t> sequence{0};
-  };
+  using Line = core::NumberedWords<sizeof(detail::OperationRecord) / sizeof(std::uint64_t)>;
 
   std::array<Line, depth> lines_{};
   std::atomic<std::uint64_t> entered_{0};

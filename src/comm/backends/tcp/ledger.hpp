@@ -37,6 +37,8 @@ class Ledger {
   [[nodiscard]] Journal& journal() noexcept { return page_->journal; }
   [[nodiscard]] const Journal& journal() const noexcept { return page_->journal; }
   [[nodiscard]] algorithms::MailNote& mail() noexcept { return page_->mail; }
+  /// For whoever may live longer than this.
+  [[nodiscard]] std::shared_ptr<const Journal> share_journal() const noexcept { return {page_, &page_->journal}; }
   /// How many operations are over; the page stays for as long as anybody has this.
   [[nodiscard]] algorithms::FirstLeft left() const noexcept { return {page_, &page_->journal.left_word()}; }
   /// From now on it tells where the rank is.

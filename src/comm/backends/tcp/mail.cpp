@@ -60,10 +60,8 @@ void MailPipes::connect(Line& line, core::Descriptor socket) {
 }
 
 void MailPipes::enter(const Where& where) {
-  if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
-                              "this process was forked from the one that is this rank; only that one may use it");
-  }
+  if (guard_.in_child()) [[unlikely]]
+    core::throw_in_child(where);
   if (sentinel_.finished()) [[unlikely]] {
     if (std::exchange(told_, true)) throw InvalidCommunicator(where, explain(sentinel_.verdict()));
     sentinel_.conclude(where);

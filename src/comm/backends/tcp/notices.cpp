@@ -1,5 +1,7 @@
 #include "comm/backends/tcp/notices.hpp"
 
+#include <algorithm>
+
 namespace cobre::comm::tcp {
 
 std::optional<std::size_t> body_bytes(const NoticeHead& head) noexcept {
@@ -36,12 +38,15 @@ bool is_sensible(const Inquiry& inquiry, std::size_t size) noexcept {
   return inquiry.question >= Question::IsAllWell && inquiry.question <= Question::WhoDisagrees && inquiry.rank < size;
 }
 
+bool is_sensible(const core::Standing& standing) noexcept {
+  return is_sensible(standing.last) &&
+         std::ranges::all_of(standing.beside, [](const auto& record) { return is_sensible(record); });
+}
+
 bool is_sensible(const Testimony& testimony, std::size_t size) noexcept {
-  if (testimony.rank >= size) return false;
-  for (const auto& record : testimony.history) {
-    if (!is_sensible(record)) return false;
-  }
-  return true;
+  return testimony.rank < size &&
+         std::ranges::all_of(testimony.history, [](const auto& record) { return is_sensible(record); }) &&
+         is_sensible(testimony.requests) && is_sensible(testimony.fences) && is_sensible(testimony.base);
 }
 
 std::span<std::byte> NoticeReader::wanted() noexcept {

@@ -15,6 +15,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/journal.hpp"
 #include "comm/backends/tcp/messages.hpp"
+#include "comm/core/crossing.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -68,6 +69,9 @@ struct Testimony {
   std::uint64_t entered = 0;
   std::uint64_t left = 0;
   std::array<detail::OperationRecord, Journal::depth> history{};  // record of operation s at s % depth, or sequence 0
+  core::Standing requests;                                        // beside those operations
+  core::Standing fences;                                          // likewise
+  core::Standing base;  // of a duplicate: in the communicator that it was made of, and of that one's requests
 };
 
 /// A line that this rank shall give to the sink for warnings.
@@ -136,6 +140,7 @@ template <class Body>
 [[nodiscard]] bool is_sensible(const detail::OperationRecord& record) noexcept;
 [[nodiscard]] bool is_sensible(const Verdict& verdict, std::size_t size) noexcept;
 [[nodiscard]] bool is_sensible(const Inquiry& inquiry, std::size_t size) noexcept;
+[[nodiscard]] bool is_sensible(const core::Standing& standing) noexcept;
 [[nodiscard]] bool is_sensible(const Testimony& testimony, std::size_t size) noexcept;
 
 /// Cuts a stream of bytes into notices. Holds no more than one of them.

@@ -7,16 +7,15 @@
 #include "comm/core/chain.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/exclusive.hpp"
+#include "comm/core/progress.hpp"
 
 namespace cobre::comm::tcp {
 
 template <class Body>
 void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   const Where where{detail::to_string(record.operation), rank_, size_};
-  if (guard_.in_child()) [[unlikely]] {
-    throw InvalidCommunicator(where,
-                              "this process was forked from the one that is this rank; only that one may use it");
-  }
+  if (guard_.in_child()) [[unlikely]]
+    core::throw_in_child(where);
   backlog_.clear();
   const core::Exclusive exclusive(busy_, where);
   if (finished_) [[unlikely]]
@@ -31,6 +30,10 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   chain_ = core::extend(chain_, record);
   ledger_.journal().enter(numbered);
   if (noted_) noted_.enter(numbered);
+  if (base_ != nullptr && core::is_beside_caller()) {
+    runs_requests_ = true;
+    base_->requests.begin(numbered);
+  }
   wire_->begin(where, numbered, chain_);
   try {
     core::crash_point<"tcp.entered">();

@@ -29,6 +29,16 @@ void ring(const core::Descriptor& bell) noexcept {
   (void)!write(bell.get(), &one, sizeof one);
 }
 
+// By rank the first one on the same host.
+std::vector<std::size_t> hosts_of(const std::vector<Member>& members) {
+  std::vector<std::size_t> hosts;
+  for (const Member& member : members) {
+    const auto first = std::ranges::find_if(members, [&](const Member& one) { return one.host == member.host; });
+    hosts.push_back(static_cast<std::size_t>(first - members.begin()));
+  }
+  return hosts;
+}
+
 core::Descriptor open_bell() {
   core::Descriptor bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) throw InitializationFailed("tcp", "no event descriptor could be opened; raise the limit of open files");
@@ -49,7 +59,7 @@ Sentinel::Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledge
       reception_(settings_.link_key, std::move(doors), places_at_the_door),
       left_(settings_.size),
       parent_rank_(parent_of(settings_.rank)),
-      arbiter_(settings_.size, settings_.rank) {
+      arbiter_(settings_.size, settings_.rank, hosts_of(settings_.members)) {
   for (const std::size_t peer : neighbours(settings_.rank, settings_.size, settings_.step)) neighbours_.set(peer);
   // Signals are for the program's own threads.
   sigset_t all;
@@ -509,6 +519,11 @@ Testimony Sentinel::testify(std::uint64_t call) const {
     const std::uint64_t sequence = testimony.entered - back;
     if (const auto record = journal_.record(sequence)) testimony.history[sequence % Journal::depth] = *record;
   }
+  if (settings_.own != nullptr) {
+    testimony.requests = settings_.own->standing(settings_.own->requests);
+    testimony.fences = settings_.own->standing(settings_.own->fences);
+  }
+  if (settings_.base != nullptr) testimony.base = settings_.base->standing(settings_.base->requests);
   return testimony;
 }
 

@@ -30,6 +30,7 @@
 #include "comm/backends/tcp/control_link.hpp"
 #include "comm/backends/tcp/ledger.hpp"
 #include "comm/backends/tcp/reception.hpp"
+#include "comm/backends/tcp/surroundings.hpp"
 
 namespace cobre::comm::tcp {
 
@@ -48,7 +49,10 @@ class Sentinel {
     std::vector<Member> members;
     RankBits visited{};    // to whom this rank goes at the start with a link for messages: they never come with one
     std::size_t step = 1;  // every so-manieth rank is on the network
-    std::function<void(std::size_t)> on_failure{};  // told whom a verdict blames; neither throws nor waits
+    std::function<void(std::size_t)> on_failure{};      // told whom a verdict blames; neither throws nor waits
+    std::shared_ptr<const Surroundings> own{};          // of this communicator; null where nothing is beside it
+    std::shared_ptr<const Surroundings> base{};         // of the one that it is a duplicate of
+    std::function<void(const Verdict&)> on_crossing{};  // the caller is about to be told that requests are in its way
   };
 
   Sentinel(Settings settings, std::vector<core::Descriptor> doors, Ledger& ledger);

@@ -77,7 +77,9 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
       kin_(whole->kin_),
       ledger_(-1),  // the launcher's file belongs to the job's first communicator, but for one note
       made_(algorithms::made_by(division.record.operation)),
-      first_left_(whole->first_left_) {
+      first_left_(whole->first_left_),
+      surroundings_(std::make_shared<Surroundings>(ledger_.share_journal())) {
+  if (made_ == algorithms::MadeBy::Duplicate) base_ = whole->surroundings_;
   for (const std::size_t member : division.members()) job_ranks_.push_back(whole->job_ranks_[member]);
   config_.rank = rank_;
   config_.size = size_;
@@ -231,6 +233,10 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
   // this too, and here it has the name by which the caller knows it.
   if (whole->sentinel_ != nullptr) whole->agree(division.record);
   if (failure != nullptr) std::rethrow_exception(failure);
+  if (part != nullptr && part->base_ != nullptr && part->sentinel_ != nullptr) {
+    std::erase_if(whole->duplicates_, [](const auto& one) { return one.expired(); });
+    whole->duplicates_.push_back(part);
+  }
   return part;
 }
 

@@ -2,6 +2,7 @@
 
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
+#include "comm/core/describe_operation.hpp"
 #include "comm/core/disagreement.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
@@ -47,8 +48,13 @@ void throw_verdict(const Where& where, const Verdict& verdict) {
   throw CollectiveFailed(where, 0, explain(verdict));
 }
 
+// Before anything is thrown, because this rank may then be gone before anybody else has told those who wait elsewhere.
 void Sentinel::conclude(const Where& where) const {
-  throw_verdict(where, verdict());
+  const Verdict known = verdict();
+  const bool crossed = known.kind == VerdictKind::Mismatch &&
+                       (core::is_beside(known.subject_record) || core::is_beside(known.other_record));
+  if (crossed && settings_.on_crossing) settings_.on_crossing(known);
+  throw_verdict(where, known);
 }
 
 }  // namespace cobre::comm::tcp
