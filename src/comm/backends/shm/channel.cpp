@@ -13,7 +13,9 @@ void Channel::note_record() noexcept {
 }
 
 void Channel::note_beside() noexcept {
-  if (core::is_beside_caller()) base_->rank(rank_).aside.begin(record_);
+  // Who makes a lane of a duplicate runs nothing for what that is a duplicate of.
+  const bool makes_lane = record_.operation == detail::Operation::Duplicate;
+  if (core::is_beside_caller() && !makes_lane) base_->rank(rank_).aside.begin(record_);
 }
 
 // What nobody had to be told of, in a group of one, is noted all the same.

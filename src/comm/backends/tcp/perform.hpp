@@ -30,7 +30,9 @@ void Endpoint::perform(const detail::OperationRecord& record, Body&& body) {
   chain_ = core::extend(chain_, record);
   ledger_.journal().enter(numbered);
   if (noted_) noted_.enter(numbered);
-  if (base_ != nullptr && core::is_beside_caller()) {
+  // Who makes a lane of a duplicate runs nothing for what that is a duplicate of.
+  const bool makes_lane = record.operation == detail::Operation::Duplicate;
+  if (base_ != nullptr && !makes_lane && core::is_beside_caller()) {
     runs_requests_ = true;
     base_->requests.begin(numbered);
   }
