@@ -24,7 +24,7 @@ std::string reduction_of(const detail::OperationRecord& record) {
 
 std::string describe(const detail::OperationRecord& record) {
   using enum detail::Operation;
-  const std::string name = (is_beside(record) ? "nonblocking " : "") + std::string(to_string(record.operation));
+  std::string name = (is_beside(record) ? "nonblocking " : "") + std::string(to_string(record.operation));
   switch (record.operation) {
     case Broadcast:
     case Scatter: return core::format("{} of {} from root {}", name, elements_of(record), record.root);
