@@ -1,16 +1,20 @@
 #include "suspects.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace cobre::command {
 
 Finding find_culprit(std::span<const Suspect> ranks, bool settled) {
   // That of the ranks which have not ended well.
   std::optional<std::size_t> first;
+  std::size_t earliest = std::numeric_limits<std::size_t>::max();
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const Suspect& one = ranks[rank];
-    if (!one.place || (one.ending && !one.ending->failed())) continue;
-    if (!first || *one.place < *ranks[*first].place) first = rank;
+    const std::size_t place = one.place.value_or(earliest);
+    if (place >= earliest || (one.ending && !one.ending->failed())) continue;
+    first = rank;
+    earliest = place;
   }
   if (!first) return {};
   const Suspect& suspect = ranks[*first];
