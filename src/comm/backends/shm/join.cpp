@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 
 // Rank 0 knows better than we do who is missing, so it gets the time to say so.
 constexpr auto patience_with_coordinator = 2s;
+constexpr auto patience_with_reason = 1s;
 
 class Joiner {
  public:
@@ -51,7 +52,7 @@ class Joiner {
     core::crash_point<"shm.join.accepted">();
     while (reply_.kind == ReplyKind::Accepted) {
       if (!wait_for_reply(deadline_ + patience_with_coordinator)) {
-        if (check_) check_();  // rank 0 may have gone because of somebody else, and said so before
+        hear_reason();
         throw PeerFailed(where_, {.rank = 0, .host = {}, .pid = owner_of(link_).pid, .signal = {}, .exit_code = {}});
       }
       heed();
@@ -114,6 +115,16 @@ class Joiner {
       check_();
     } catch (const CommError&) {
       if (poll(&entry, 1, 0) <= 0) throw;
+    }
+  }
+
+  // Rank 0 may have gone because of somebody else, and said so before, on another line: the word is there, or about to
+  // be; and so is the end of that line where it was rank 0 that died.
+  void hear_reason() const {
+    const auto until = Clock::now() + patience_with_reason;
+    while (check_ && Clock::now() < until) {
+      check_();
+      std::this_thread::sleep_for(1ms);
     }
   }
 
