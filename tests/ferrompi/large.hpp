@@ -85,18 +85,11 @@ class Bytes {
   std::size_t length_;
 };
 
-class Large : public Ranks {
+class InEveryForm : public Ranks {
  protected:
-  void SetUp() override { ASSERT_EQ(size, 2) << "these tests are written for two ranks"; }
-
-  const int other = 1 - rank;
-  const std::vector<std::size_t> counts{n, 3};
-  const std::vector<std::size_t> displs{0, n + 2};
-  const std::size_t length = n + 5;
-
   // Blocking, nonblocking and twice persistent; `fill(round)` before, `look(round)` after.
   template <class Fill, class Look, class B, class I, class P>
-  void run(Fill fill, Look look, B blocking, I nonblocking, P persistent) {
+  static void run(Fill fill, Look look, B blocking, I nonblocking, P persistent) {
     fill(0);
     blocking();
     look(0);
@@ -111,6 +104,16 @@ class Large : public Ranks {
       look(round);
     }
   }
+};
+
+class Large : public InEveryForm {
+ protected:
+  void SetUp() override { ASSERT_EQ(size, 2) << "these tests are written for two ranks"; }
+
+  const int other = 1 - rank;
+  const std::vector<std::size_t> counts{n, 3};
+  const std::vector<std::size_t> displs{0, n + 2};
+  const std::size_t length = n + 5;
 };
 
 }  // namespace large

@@ -1,13 +1,13 @@
 // Blocks of four ranks that are together more than an int counts: with two there is nobody between the root and the
 // others. The buffers are as long as they say, but of little memory, which is mapped again and again. Not part of the
 // default run: `ctest -C Large -L large`.
-#include "ferrompi/ranks.hpp"
-
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <climits>
 #include <cstring>
+
+#include "ferrompi/large.hpp"
 
 using namespace ferrompi;
 
@@ -62,31 +62,13 @@ class Blocks {
   std::size_t count_;
 };
 
-class LargeBlocks : public Ranks {
+class LargeBlocks : public large::InEveryForm {
  protected:
   void SetUp() override { ASSERT_EQ(size, 4) << "these tests are written for four ranks"; }
 
   static constexpr int root = 1;
   Blocks own{1};
   Blocks whole{rank == root ? 4u : 1u};
-
-  // Blocking, nonblocking and twice persistent; `fill(round)` before, `look(round)` after.
-  template <class Fill, class Look, class B, class I, class P>
-  static void run(Fill fill, Look look, B blocking, I nonblocking, P persistent) {
-    fill(0);
-    blocking();
-    look(0);
-    fill(1);
-    nonblocking().wait();
-    look(1);
-    auto plan = persistent();
-    for (int round = 2; round < 4; ++round) {
-      fill(round);
-      plan.start();
-      plan.wait();
-      look(round);
-    }
-  }
 };
 
 }  // namespace

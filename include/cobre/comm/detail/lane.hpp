@@ -1,5 +1,5 @@
-// Where operations run that the caller does not wait for: each lane is a duplicate of the communicator, with a fiber or
-// a thread.
+// Where operations run that the caller does not wait for: each lane is a duplicate of the communicator, or what the
+// backend has in its place, with a fiber or a thread.
 #pragma once
 
 #include <cobre/comm/detail/kept_place.hpp>
@@ -45,7 +45,7 @@ class Lane final : public Worker {
     run_ = [](void* kept, const Backend& comm) { (*static_cast<Job*>(kept))(comm); };
   }
 
-  /// Whether there is a duplicate to run on. The first run makes it where there is none, and ends with what that threw.
+  /// Whether there is something to run on. The first run makes it where there is none, and ends with what that threw.
   [[nodiscard]] const std::atomic<bool>& made() const noexcept { return made_; }
 
   // Room that operations reuse for what they must keep of their arguments.
