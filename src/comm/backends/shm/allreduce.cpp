@@ -16,6 +16,7 @@
 #include "comm/backends/shm/pieces.hpp"
 #include "comm/backends/shm/scratch.hpp"
 #include "comm/backends/shm/slices.hpp"
+#include "comm/backends/shm/stream.hpp"
 
 namespace cobre::comm::shm {
 namespace {
@@ -170,6 +171,9 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
   const auto result_at = [&](std::byte* ring, std::size_t b) { return ring + (2 * size_ + b % 2) * share_bytes; };
   const auto values_shown = [](std::size_t b) { return b == 0 ? Word{1} : Word{2 * b}; };
   const auto result_shown = [](std::size_t b) { return Word{2 * b + 3}; };
+  // Ordinary stores fetch every line of a recv that no cache holds before they replace it. A slice is then folded where
+  // the others read it, and goes to recv past the caches, as theirs do.
+  const bool too_long = call.count * element >= too_long_for_caches;
 
   std::byte* const own = ring_.take_all(channel_);
   const auto show_values = [&](std::size_t b) {
@@ -194,15 +198,18 @@ void Endpoint::reduce_through_rings(const detail::AllreduceCall& call) {
     const std::size_t begin = b * block + slices.begin(rank_);
     const std::size_t count = slices.length(rank_);
     sources_[rank_] = bytes_of(call.send, begin, element);
-    fold(call, bytes_of(call.recv, begin, element), count, size_);
-    show(result_at(own, b), bytes_of(call.recv, begin, element), count * element, stream_symmetric_);
+    std::byte* const kept = bytes_of(call.recv, begin, element);
+    std::byte* const shown = result_at(own, b);
+    fold(call, too_long ? shown : kept, count, size_);
+    if (!too_long) show(shown, kept, count * element, stream_symmetric_);
     channel_.publish_filled(result_shown(b));
+    if (too_long) copy_past_caches(kept, shown, count * element);
     for (std::size_t step = 1; step < size_; ++step) {
       const std::size_t rank = channel_.peer(step);
       channel_.await_filled(rank, result_shown(b));
       if (slices.length(rank) == 0) continue;
-      std::memcpy(bytes_of(call.recv, b * block + slices.begin(rank), element), result_at(ring_of(rank), b),
-                  slices.length(rank) * element);
+      show(bytes_of(call.recv, b * block + slices.begin(rank), element), result_at(ring_of(rank), b),
+           slices.length(rank) * element, too_long);
     }
   }
   channel_.take_steps(2 * blocks + 1);
