@@ -219,6 +219,32 @@ inline std::string outcome_of_plan(const CommBackend& comm, const Call& plan) {
   return outcome + "; " + test::outcome_of([&] { comm.barrier(); });
 }
 
+/// Some ranks begin a request, or start a plan, where the others make a call that waits: what becomes of that, and of
+/// the communicator afterwards. Each lane is there, and the plan is made, before they part.
+inline std::string outcome_of_parting(const CommBackend& comm, bool requests, bool planned) {
+  for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+  const std::vector<double> send(3);
+  std::vector<double> recv(3);
+  auto plan = comm.allreduce_init(send, recv, ReduceOp::Sum);
+  const std::string first = test::outcome_of([&] {
+    if (requests && planned) {
+      plan.start();
+      plan.wait();
+    } else if (requests) {
+      comm.ibarrier().wait();
+    } else {
+      comm.barrier();
+    }
+  });
+  const std::string second = test::outcome_of([&] { comm.barrier(); });
+  return first + "; " + second + "; " + test::outcome_of([&] { comm.barrier(); });
+}
+/// What that has to be. Who was told by a request is told once more by the communicator.
+inline std::string parted(bool requests, const std::string& odd_ones) {
+  const std::string told = "CollectiveMismatch operation " + odd_ones + "; ";
+  return told + (requests ? told : "InvalidCommunicator; ") + "InvalidCommunicator";
+}
+
 // Two regions, and the fence of one of them.
 inline std::vector<cobre::comm::CommRegion<int>> regions_of(const CommBackend& comm) {
   std::vector<cobre::comm::CommRegion<int>> regions;

@@ -110,6 +110,53 @@ TEST_F(CheckedMpi, FindsEveryRequestAndPlanWithEveryOther) {
   face(mismatch::plans(), mismatch::outcome_of_plan);
 }
 
+// Where some began a request and others make a call that waits, nobody can know before time is up: who waits for a
+// request may only be early.
+TEST_F(CheckedMpi, FindsARequestOrPlanWithWhatWaitsWhenTimeIsUp) {
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
+  const std::size_t size = backend().size();
+  if (size == 1) return;
+  for (const bool planned : {false, true}) {
+    SCOPED_TRACE(planned ? "a plan of all but the last" : "a request of the last");
+    const CommBackend comm = backend();
+    const bool requests = (comm.rank() == size - 1) != planned;
+    EXPECT_EQ(mismatch::outcome_of_parting(comm, requests, planned),
+              mismatch::parted(requests, size == 2 ? "0 1" : std::to_string(size - 1)));
+  }
+}
+
+TEST_F(CheckedMpi, SaysInWordsWhatARequestMet) {
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
+  const CommBackend comm = backend();
+  if (comm.size() != 3) return;  // the words are about three
+  for (int i = 0; i < mismatch::lanes; ++i) comm.ibarrier().wait();
+  std::vector<float> data(4);
+  try {
+    if (comm.rank() == 1) {
+      comm.iallreduce_inplace(data, ReduceOp::Max).wait();
+    } else {
+      comm.barrier();
+    }
+    ADD_FAILURE();
+  } catch (const CollectiveMismatch& error) {
+    EXPECT_EQ(error.what(),
+              std::string(comm.rank() == 1 ? "allreduce" : "barrier") + " on rank " + std::to_string(comm.rank()) +
+                  " of 3: the ranks do not agree on the operation: rank 0 is in barrier, rank 1 in nonblocking "
+                  "allreduce of 4 x float with Max; all ranks must call the same operations in the same order with "
+                  "arguments that fit together (differing: rank 1)");
+  }
+}
+
+TEST_F(CheckedMpi, FindsAFenceWithACallOfAllWhenTimeIsUp) {
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "1");
+  const CommBackend comm = backend();
+  if (comm.size() == 1) return;
+  const auto regions = mismatch::regions_of(comm);
+  EXPECT_EQ(test::outcome_of([&] { comm.rank() == 1 ? regions[1].fence() : comm.barrier(); }),
+            std::string("CollectiveMismatch operation") + (comm.size() == 2 ? " 0 1" : " 1"));
+  EXPECT_EQ(test::outcome_of([&] { comm.barrier(); }), "InvalidCommunicator");
+}
+
 TEST_F(CheckedMpi, FindsLengthsThatOnlyTwoRanksKnowAndTellsTheThird) {
   if (backend().size() != 3) return;  // the table is of three
   for (const auto& [name, make, odd_one, expected] : mismatch::pairwise_lengths()) {

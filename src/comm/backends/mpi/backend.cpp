@@ -26,13 +26,13 @@ namespace {
 
 using StatePtr = std::shared_ptr<detail::MpiState>;
 
-std::unique_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
+std::shared_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
   const core::EnvironmentReader environment("mpi");
   if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
   std::optional<std::chrono::seconds> timeout;
   const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
   if (seconds > 0) timeout = std::chrono::seconds(seconds);
-  return std::make_unique<mpi::CollectiveChecker>(world, timeout);
+  return std::make_shared<mpi::CollectiveChecker>(world, timeout);
 }
 
 // Where `cobre-comm run` names the rank that ended first, it would name any of those that MPI_Abort is about to end.
@@ -43,9 +43,9 @@ void tell_lookout() noexcept {
 }
 
 // Watched like the ranks whom `checker` watches: not at all where it is null.
-std::unique_ptr<mpi::CollectiveChecker> checker_over(const ferrompi::Communicator& ranks,
-                                                     const std::unique_ptr<mpi::CollectiveChecker>& checker) {
-  return checker ? std::make_unique<mpi::CollectiveChecker>(ranks, *checker) : nullptr;
+std::shared_ptr<mpi::CollectiveChecker> checker_over(const ferrompi::Communicator& ranks,
+                                                     const std::shared_ptr<mpi::CollectiveChecker>& checker) {
+  return checker ? std::make_shared<mpi::CollectiveChecker>(ranks, *checker) : nullptr;
 }
 
 class NodeRanks final : public LocalCommunicator {
@@ -70,7 +70,7 @@ class NodeRanks final : public LocalCommunicator {
  private:
   std::shared_ptr<ferrompi::Mpi> mpi_;  // declared first: outlives the communicator
   ferrompi::Communicator node_;
-  std::unique_ptr<mpi::CollectiveChecker> checker_;
+  std::shared_ptr<mpi::CollectiveChecker> checker_;
   mutable mpi::Gate gate_;
 };
 
@@ -111,24 +111,26 @@ std::unique_ptr<mpi::Plans> plans_for(const ferrompi::Communicator& world, const
   return std::make_unique<mpi::Plans>();
 }
 
-// Collective over `world`, which becomes the state's own.
-StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology) {
-  auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
-  auto plans = plans_for(world, *node);
-  auto checker = checker_from_environment(world);
-  auto node_checker = checker_over(*node, checker);
-  auto mail = std::make_shared<mpi::Mail>(mpi, world);
-  return std::make_shared<detail::MpiState>(detail::MpiState{.origin = nullptr,
-                                                             .mpi = std::move(mpi),
+StatePtr state_over(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world,
+                    std::shared_ptr<ferrompi::Communicator> node, ExecutionTopology topology,
+                    std::shared_ptr<detail::Mailbox> mail) {
+  return std::make_shared<detail::MpiState>(detail::MpiState{.mpi = std::move(mpi),
                                                              .world = std::move(world),
                                                              .node = std::move(node),
                                                              .topology = std::move(topology),
-                                                             .scratch = {},
-                                                             .plans = std::move(plans),
-                                                             .checker = std::move(checker),
-                                                             .node_checker = std::move(node_checker),
-                                                             .regions = 0,
                                                              .mail = std::move(mail)});
+}
+
+// Collective over `world`, which becomes the state's own.
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology) {
+  auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
+  auto mail = std::make_shared<mpi::Mail>(mpi, world);
+  auto state = state_over(std::move(mpi), std::move(world), std::move(node), std::move(topology), std::move(mail));
+  state->plans = plans_for(state->world, *state->node);
+  state->checker = checker_from_environment(state->world);
+  state->node_checker = checker_over(*state->node, state->checker);
+  if (state->checker) mpi::CollectiveChecker::relate(state->checker, state->node_checker, mpi::Kin::Fences);
+  return state;
 }
 
 StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
@@ -193,8 +195,12 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
         auto world = state_->world.split(division.part ? static_cast<int>(*division.part) : ferrompi::undefined,
                                          static_cast<int>(division.rank));
         if (!world) return std::nullopt;
-        return FerrompiBackend(
-            make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members())));
+        auto state =
+            make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members()));
+        if (state_->checker && division.record.operation == detail::Operation::Duplicate) {
+          mpi::CollectiveChecker::relate(state_->checker, state->checker, mpi::Kin::Requests);
+        }
+        return FerrompiBackend(std::move(state));
       });
 }
 
@@ -203,19 +209,10 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
 detail::LaneSeed<FerrompiBackend> FerrompiBackend::lane_seed(detail::Drive drive) const {
   const detail::MpiState& whole = state("duplicate");
   if (drive == detail::Drive::Thread || whole.checker) return {duplicate(), nullptr};
-  return {FerrompiBackend(std::make_shared<detail::MpiState>(
-              detail::MpiState{.origin = state_,
-                               .mpi = whole.mpi,
-                               .world = ferrompi::Communicator::borrow(whole.world.native()),
-                               .node = whole.node,
-                               .topology = whole.topology,
-                               .scratch = {},
-                               .plans = nullptr,
-                               .checker = nullptr,
-                               .node_checker = nullptr,
-                               .regions = 0,
-                               .mail = whole.mail})),
-          nullptr};
+  auto lane = state_over(whole.mpi, ferrompi::Communicator::borrow(whole.world.native()), whole.node, whole.topology,
+                         whole.mail);
+  lane->origin = state_;
+  return {FerrompiBackend(std::move(lane)), nullptr};
 }
 
 bool FerrompiBackend::is_leader() const {

@@ -3,6 +3,9 @@
 #include <cobre/comm/errors.hpp>
 #include <ferrompi/request.hpp>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <thread>
 
 #include "comm/core/describe_operation.hpp"
@@ -19,7 +22,20 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr int announced = 1;
-constexpr int still_here = 2;
+constexpr int announced_beside_caller = 2;
+constexpr int still_here = 3;
+
+constexpr auto patience_with_announcements = 1s;  // of others, once one of those that are missing was found elsewhere
+
+constexpr int tag_of(Kin kin) {
+  return kin == Kin::Requests ? announced_beside_caller : announced;
+}
+
+// Of two communicators, which count apart.
+detail::OperationRecord as_seen_elsewhere(detail::OperationRecord record, Kin kin) {
+  record.sequence = 0;
+  return kin == Kin::Requests ? core::beside(record) : record;
+}
 
 auto bytes_of(detail::OperationRecord& record) {
   return std::as_writable_bytes(std::span(&record, 1));
@@ -84,16 +100,49 @@ CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::o
       warn_after_(warn_after),
       records_(static_cast<std::size_t>(world.size())) {}
 
+void CollectiveChecker::relate(const std::shared_ptr<CollectiveChecker>& whole,
+                               const std::shared_ptr<CollectiveChecker>& other, Kin kin) {
+  Membership& own = whole->own_;
+  if (own.family == nullptr) {
+    own = {std::make_shared<Family>(whole->records_.size()), Kin::Calls,
+           std::vector<std::size_t>(whole->records_.size())};
+    std::iota(own.numbers.begin(), own.numbers.end(), std::size_t{0});
+    own.family->add(whole, Kin::Calls);
+  }
+  other->beside_ = {own.family, kin, std::vector<std::size_t>(other->records_.size())};
+  const std::array number{static_cast<std::size_t>(whole->comm_.rank())};
+  other->comm_.allgather(number, other->beside_.numbers);
+  own.family->add(other, kin);
+}
+
+const CollectiveChecker::Membership& CollectiveChecker::membership() const {
+  const bool is_beside = beside_.kin == Kin::Fences || (beside_.kin == Kin::Requests && core::is_beside_caller());
+  return is_beside ? beside_ : own_;
+}
+
+std::optional<detail::OperationRecord> CollectiveChecker::take_announcement(std::size_t rank, Kin kin) const {
+  const auto& numbers = (kin == Kin::Calls ? own_ : beside_).numbers;
+  const auto found = std::ranges::find(numbers, rank);
+  if (found == numbers.end()) return std::nullopt;
+  auto message = comm_.improbe(static_cast<int>(found - numbers.begin()), tag_of(kin));
+  if (!message) return std::nullopt;
+  detail::OperationRecord record;
+  message->recv(bytes_of(record));
+  return as_seen_elsewhere(record, kin);
+}
+
 void CollectiveChecker::compare(detail::OperationRecord record) {
   record.sequence = sequence_++;
   const auto rank = static_cast<std::size_t>(comm_.rank());
+  if (const auto& family = membership().family)
+    family->require_whole({to_string(record.operation), rank, records_.size()});
   records_[rank] = record;
   Wait wait(warn_after_);
-  exchange(record, announced, wait);
+  exchange(record, Stage::Announcing, wait);
   core::require_agreement({to_string(record.operation), rank, records_.size()}, records_);
   // A record may be that of a rank which gave up since: who comes late would agree with it, and then be alone in the
   // operation itself. So all that agree say that they are still here; the records that come are the same ones.
-  exchange(record, still_here, wait);
+  exchange(record, Stage::Confirming, wait);
 }
 
 // Everybody gets everybody's, so that ranks whose own lengths fit hear of those that do not. All ranks are known to be
@@ -115,7 +164,29 @@ void CollectiveChecker::compare_lengths(const detail::OperationRecord& record, c
   }
 }
 
-void CollectiveChecker::exchange(const detail::OperationRecord& record, int tag, Wait& wait) {
+// Who is found may have been on its way here all the same, but what it announced is taken by then: so be it.
+bool CollectiveChecker::are_elsewhere(const detail::OperationRecord& record, const std::vector<std::size_t>& missing,
+                                      Family::Records& found, const Wait& wait) {
+  const auto& [family, kin, numbers] = membership();
+  if (family == nullptr) return false;
+  found.resize(family->size());
+  for (std::size_t rank = 0; rank < records_.size(); ++rank) {
+    const bool is_here = !std::ranges::binary_search(missing, rank);
+    if (is_here && !found[numbers[rank]]) found[numbers[rank]] = as_seen_elsewhere(records_[rank], kin);
+  }
+  family->look_for(*this, found);
+  const auto is_unknown = [&](std::size_t rank) { return !found[numbers[rank]]; };
+  if (!missing.empty() && std::ranges::all_of(missing, is_unknown)) return false;
+  if (std::ranges::none_of(missing, is_unknown) || wait.so_far() > *timeout_ + patience_with_announcements) {
+    const auto rank = numbers[static_cast<std::size_t>(comm_.rank())];
+    family->break_off({to_string(record.operation), rank, found.size()}, found);
+  }
+  return true;
+}
+
+void CollectiveChecker::exchange(const detail::OperationRecord& record, Stage stage, Wait& wait) {
+  const int tag = stage == Stage::Confirming ? still_here : tag_of(membership().kin);
+  Family::Records elsewhere;  // what those are in that are missing here, once time is up
   const auto rank = static_cast<std::size_t>(comm_.rank());
   std::vector<ferrompi::Request> sends;
   std::vector<ferrompi::Request> receives;
@@ -126,15 +197,17 @@ void CollectiveChecker::exchange(const detail::OperationRecord& record, int tag,
     sends.push_back(comm_.isend(bytes_of(records_[rank]), static_cast<int>(peer), tag));
     missing.push_back(peer);
   }
-  while (!missing.empty()) {
+  while (!missing.empty() || !elsewhere.empty()) {
     for (std::size_t i = receives.size(); i-- > 0;) {
       if (!receives[i].test()) continue;
       receives.erase(receives.begin() + static_cast<std::ptrdiff_t>(i));
       missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (missing.empty()) break;
+    if (missing.empty() && elsewhere.empty()) break;
     if (timeout_ && wait.so_far() > *timeout_) {
-      throw TimedOut({to_string(record.operation), rank, records_.size()}, wait.seconds(), missing);
+      if (stage == Stage::Confirming || !are_elsewhere(record, missing, elsewhere, wait)) {
+        throw TimedOut({to_string(record.operation), rank, records_.size()}, wait.seconds(), missing);
+      }
     }
     if (wait.is_worth_a_warning() && is_lowest_that_waits(rank, missing)) {
       core::warn(core::format("rank {} of {} has been in {} for {:.0f} s; missing: {}", rank, records_.size(),

@@ -7,8 +7,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
+
+#include "comm/backends/mpi/family.hpp"
 
 namespace cobre::comm::mpi {
 
@@ -38,9 +41,14 @@ class CollectiveChecker {
   CollectiveChecker(const ferrompi::Communicator& ranks, const CollectiveChecker& like)
       : CollectiveChecker(ranks, like.timeout_, like.warn_after_) {}
 
-  /// Collective. Throws CollectiveMismatch on every rank where the records differ, and TimedOut where a rank does not
-  /// come in time, or gave up before this one came. The lowest rank that waits warns of those that are missing, after
-  /// `warn_after` and then at doubling intervals.
+  /// Collective over `other`, on which what `kin` says of `whole` runs: who does not come to the one in time is looked
+  /// for in the other.
+  static void relate(const std::shared_ptr<CollectiveChecker>& whole, const std::shared_ptr<CollectiveChecker>& other,
+                     Kin kin);
+
+  /// Collective. Throws CollectiveMismatch on every rank where the records differ, or a rank that does not come in time
+  /// is found elsewhere, and TimedOut where it is not, or gave up before this one came. The lowest rank that waits
+  /// warns of those that are missing, after `warn_after` and then at doubling intervals.
   void compare(detail::OperationRecord record);
 
   /// The same, and then the lengths that only pairs of ranks know, where the operation has such.
@@ -54,16 +62,34 @@ class CollectiveChecker {
     }
   }
 
+  /// What that rank, of the communicator that this belongs to, has announced here and this one has not begun.
+  [[nodiscard]] std::optional<detail::OperationRecord> take_announcement(std::size_t rank, Kin kin) const;
+
  private:
   void compare_lengths(const detail::OperationRecord& record, const PairwiseLengths& own);
   class Wait;
-  void exchange(const detail::OperationRecord& record, int tag, Wait& wait);
+  enum class Stage { Announcing, Confirming };
+  void exchange(const detail::OperationRecord& record, Stage stage, Wait& wait);
+  /// The family that this belongs to, as what, and which rank of it each rank here is.
+  struct Membership {
+    std::shared_ptr<Family> family{};
+    Kin kin = Kin::Calls;
+    std::vector<std::size_t> numbers{};
+  };
+  /// In the operation that runs.
+  [[nodiscard]] const Membership& membership() const;
+  /// Time is up: whether some of those that are missing were found elsewhere. Throws that once all of them were, or the
+  /// others take long.
+  [[nodiscard]] bool are_elsewhere(const detail::OperationRecord& record, const std::vector<std::size_t>& missing,
+                                   Family::Records& found, const Wait& wait);
 
   ferrompi::Communicator comm_;
   std::optional<Duration> timeout_;
   Duration warn_after_;
   std::uint64_t sequence_ = 0;
   std::vector<detail::OperationRecord> records_;
+  Membership own_;     // of what is called here
+  Membership beside_;  // of what runs here and was called on another communicator
 };
 
 }  // namespace cobre::comm::mpi

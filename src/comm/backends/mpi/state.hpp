@@ -35,7 +35,7 @@ struct MpiScratch {
 
 struct MpiState {
   // In order of construction: whatever is declared later goes first, and MPI itself last.
-  std::shared_ptr<MpiState> origin;    // whose `world` this one borrows; null where it is its own
+  std::shared_ptr<MpiState> origin{};  // whose `world` this one borrows; null where it is its own
   std::shared_ptr<ferrompi::Mpi> mpi;  // null where the caller runs MPI
   ferrompi::Communicator world;
   std::shared_ptr<ferrompi::Communicator> node;  // shared with regions, which may outlive the backend
@@ -43,12 +43,12 @@ struct MpiState {
 
   // One operation at a time: these are written by the operation that runs.
   std::shared_ptr<mpi::Gate> gate = std::make_shared<mpi::Gate>();  // shared with regions, like the node
-  mutable MpiScratch scratch;
-  std::unique_ptr<mpi::Plans> plans;                     // null where the library has nothing to gain by them
-  std::unique_ptr<mpi::CollectiveChecker> checker;       // null unless COBRE_COMM_CHECK=1
-  std::shared_ptr<mpi::CollectiveChecker> node_checker;  // the same for fences; shared with regions, like the node
-  mutable std::uint64_t regions = 0;                     // made so far, by which the ranks of a node tell them apart
-  std::shared_ptr<detail::Mailbox> mail;                 // shared with channels, which may outlive the backend
+  mutable MpiScratch scratch{};
+  std::unique_ptr<mpi::Plans> plans{};                     // null where the library has nothing to gain by them
+  std::shared_ptr<mpi::CollectiveChecker> checker{};       // null unless COBRE_COMM_CHECK=1
+  std::shared_ptr<mpi::CollectiveChecker> node_checker{};  // the same for fences; shared with regions, like the node
+  mutable std::uint64_t regions = 0;                       // made so far, by which the ranks of a node tell them apart
+  std::shared_ptr<detail::Mailbox> mail;                   // shared with channels, which may outlive the backend
 
   [[nodiscard]] Where where(std::string_view operation) const noexcept {
     return {operation, static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size())};
