@@ -1,21 +1,5 @@
-// Messages between any two ranks, over one stream of bytes for each direction of each pair.
-//
-// A message is a letter and its bytes, in one piece on its stream. Who takes it from the stream finds the receive that
-// waits for it and puts the bytes straight into the user's buffer; a message that nobody waits for yet is kept. Whoever
-// waits for anything takes in what comes from everyone, so that ranks which send to each other in a circle all get on.
-//
-// Pipes are the streams of one rank:
-//   enter(where)                   throws where the communicator cannot be used
-//   reach(where, peer)             this rank is going to send to that one
-//   push(peer, first, second)      as many bytes of the two spans, in this order, as there is room for now
-//   pull(peer, into, most)         as many bytes as there are now; more may be written there until all have come, or …
-//   let_go(peer)                   … that place is given up: returns when nobody writes there any more
-//   break_off(peer)                the message that this rank began to send will never be whole
-//   check(where, peer)             throws where nothing will ever come from that peer, or go to it
-//   sleep(look, longest)           sleeps until something moves, unless look() says that it did
-//   usable()                       whether messages can still move; takes note of who has come
-//   settings()                     how to wait
-//   note()                         where to write down what is waited for
+// Messages between any two ranks: begun, waited for and taken back by the user. Whoever waits for anything takes in
+// what comes from everyone, so that ranks which send to each other in a circle all get on.
 #pragma once
 
 #include <cobre/comm/detail/mailbox.hpp>
@@ -24,19 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
-#include <limits>
-#include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "comm/algorithms/letter.hpp"
+#include "comm/algorithms/mail_boxes.hpp"
 #include "comm/algorithms/mail_note.hpp"
-#include "comm/algorithms/transfer_queue.hpp"
-#include "comm/algorithms/unread.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/errand.hpp"
 #include "comm/core/exclusive.hpp"
@@ -54,16 +31,20 @@ struct MailSettings {
 };
 
 template <class Pipes>
-class Mailroom final : public detail::Mailbox, private core::Errand {
+class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
+  using Boxes = MailBoxes<Pipes>;
+  using Box = typename Boxes::Box;
+
  public:
   using Transfer = detail::Transfer;
   using Clock = std::chrono::steady_clock;
+  using Boxes::rank;
+  using Boxes::size;
+  using Boxes::where;
 
-  Mailroom(std::size_t rank, std::size_t size, Pipes pipes)
-      : Mailbox(rank, size, std::numeric_limits<std::int64_t>::max()), pipes_(std::move(pipes)), boxes_(size) {}
+  Mailroom(std::size_t own_rank, std::size_t ranks, Pipes pipes) : Boxes(own_rank, ranks, std::move(pipes)) {}
   Mailroom(const Mailroom&) = delete;
   Mailroom& operator=(const Mailroom&) = delete;
-  [[nodiscard]] Pipes& pipes() noexcept { return pipes_; }
   /// What lies in the pipes counts as unread too.
   ~Mailroom() override {
     (void)take_back();
@@ -81,7 +62,7 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
   void start(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
     const Presence presence(*this);
-    begin(transfer);
+    this->begin(transfer);
   }
 
   void finish(Transfer& transfer, std::chrono::nanoseconds timeout) override {
@@ -94,7 +75,7 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
     const Presence presence(*this);
     core::crash_point<"mail.begins">();
-    begin(transfer);
+    this->begin(transfer);
     core::crash_point<"mail.begun">();
     await(transfer, timeout);
     core::crash_point<"mail.done">();
@@ -129,6 +110,19 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
   }
 
  private:
+  using Boxes::boxes_;
+  using Boxes::look_at;
+  using Boxes::look_everywhere;
+  using Boxes::pipes_;
+  using Boxes::require_whole;
+  using Boxes::settle;
+  using Boxes::take_back_receive;
+  using Boxes::take_in;
+  using Boxes::throw_misfit;
+  using Boxes::throw_nothing_from_self;
+  using Boxes::under_way_;
+  using Boxes::unread_;
+
   /// The caller is here, and goes on with everything itself.
   class Presence {
    public:
@@ -153,91 +147,6 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
     } catch (const std::exception&) {  // no memory to keep what came: it is still where it was
       return Step::Still;
     }
-  }
-
-  struct Box {
-    // Out.
-    TransferQueue outgoing;
-    Letter letter_out;
-    std::size_t sent = 0;  // of the first one: letter and bytes
-    std::uint64_t numbered = 0;
-    std::optional<std::string> gave_up;  // why nothing can be sent any more
-    // In.
-    TransferQueue expected;  // receives, in the order in which they were posted
-    Letter letter;
-    std::size_t got = 0;  // of the letter
-    bool opened = false;
-    Transfer* receiver = nullptr;  // whoever gets the bytes that come, or
-    Unread* unread = nullptr;
-    std::size_t filled = 0;
-    std::uint64_t counted = 0;
-    std::optional<std::string> lost;  // why nothing can be received any more
-  };
-
-  static std::span<const std::byte> bytes_of(const Letter& letter) noexcept {
-    return std::as_bytes(std::span(&letter, 1));
-  }
-  static bool same_channel(const detail::Envelope& a, const detail::Envelope& b) noexcept {
-    return a.tag == b.tag && a.realm == b.realm;
-  }
-
-  void set_out(Transfer& transfer) noexcept {
-    transfer.state = Transfer::State::UnderWay;
-    if (transfer.envelope.peer != rank()) ++under_way_;
-  }
-  void settle(Transfer& transfer, Transfer::State how) noexcept {
-    if (transfer.envelope.peer != rank()) --under_way_;
-    transfer.come_to(how);
-  }
-
-  void begin(Transfer& transfer) {
-    pipes_.enter(where(transfer.operation));
-    transfer.mailbox = this;
-    if (transfer.direction == Transfer::Direction::In) {
-      set_out(transfer);
-      boxes_[transfer.envelope.peer].expected.append(transfer);
-      hand_over(transfer.envelope);
-    } else if (transfer.envelope.peer == rank()) {
-      keep(transfer.envelope, transfer.data, transfer.bytes);
-      hand_over(transfer.envelope);
-      transfer.state = Transfer::State::Done;
-    } else {
-      Box& box = boxes_[transfer.envelope.peer];
-      require_whole(box.gave_up, transfer);
-      pipes_.reach(where(transfer.operation), transfer.envelope.peer);
-      set_out(transfer);
-      box.outgoing.append(transfer);
-      (void)give_out(transfer.envelope.peer);
-    }
-  }
-
-  // ---- out --------------------------------------------------------------------------------------------------------
-
-  bool give_out(std::size_t peer) {
-    Box& box = boxes_[peer];
-    bool moved = false;
-    while (Transfer* const transfer = box.outgoing.first()) {
-      if (box.gave_up) return moved;
-      if (box.sent == 0) {
-        box.letter_out = {.from = static_cast<std::uint16_t>(rank()),
-                          .realm = static_cast<std::uint16_t>(transfer->envelope.realm),
-                          .tag = transfer->envelope.tag,
-                          .bytes = transfer->bytes,
-                          .number = box.numbered};
-      }
-      const std::span<const std::byte> payload(transfer->data, transfer->bytes);
-      const std::size_t pushed = box.sent < sizeof(Letter)
-                                     ? pipes_.push(peer, bytes_of(box.letter_out).subspan(box.sent), payload)
-                                     : pipes_.push(peer, {}, payload.subspan(box.sent - sizeof(Letter)));
-      box.sent += pushed;
-      moved = moved || pushed > 0;
-      if (box.sent < sizeof(Letter) + transfer->bytes) return moved;
-      box.sent = 0;
-      ++box.numbered;
-      box.outgoing.remove(*transfer);
-      settle(*transfer, Transfer::State::Done);
-    }
-    return moved;
   }
 
   /// For who does not wait for it any more; whether it could be sent in time.
@@ -270,157 +179,6 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
       pipes_.break_off(transfer.envelope.peer);
     }
     box.outgoing.remove(transfer);
-  }
-
-  // ---- in ---------------------------------------------------------------------------------------------------------
-
-  /// Takes what has come from one peer, up to the message that is awaited.
-  bool take_in(std::size_t peer, const Transfer* awaited) {
-    Box& box = boxes_[peer];
-    bool moved = false;
-    for (int messages = 0; messages < most_at_once; ++messages) {
-      while (box.got < sizeof(Letter)) {
-        const std::size_t pulled =
-            pipes_.pull(peer, reinterpret_cast<std::byte*>(&box.letter) + box.got, sizeof(Letter) - box.got);
-        if (pulled == 0) return moved;
-        moved = true;
-        box.got += pulled;
-      }
-      if (!box.opened) open(peer, box);
-      if (box.lost) [[unlikely]]
-        return moved;
-      std::byte* const place = box.receiver != nullptr ? box.receiver->data : box.unread->data.get();
-      while (box.filled < box.letter.bytes) {
-        const std::size_t pulled = pipes_.pull(peer, place + box.filled, box.letter.bytes - box.filled);
-        if (pulled == 0) return moved;
-        moved = true;
-        box.filled += pulled;
-      }
-      close(peer, box);
-      if (awaited != nullptr && awaited->state != Transfer::State::UnderWay) return true;
-    }
-    return moved;
-  }
-
-  /// A letter is here: finds out who gets its bytes.
-  void open(std::size_t peer, Box& box) {
-    if (!is_sensible(box.letter, peer, box.counted)) [[unlikely]] {
-      box.lost = "what came from this peer is no message; its memory, or what lies between, is corrupt";
-      return;
-    }
-    const auto envelope = envelope_of(peer, box.letter);
-    box.filled = 0;
-    if (unread_.find(envelope) == nullptr) {
-      while (Transfer* const receive = first_expected(envelope)) {
-        box.expected.remove(*receive);
-        receive->message_bytes = box.letter.bytes;
-        if (receive->fits(box.letter.bytes)) {
-          box.receiver = receive;
-          box.opened = true;
-          return;
-        }
-        settle(*receive, Transfer::State::Misfit);
-      }
-    }
-    box.unread = &add_unread(envelope, box.letter.bytes);
-    box.opened = true;
-  }
-
-  void close(std::size_t peer, Box& box) {
-    const auto envelope = envelope_of(peer, box.letter);
-    if (box.receiver != nullptr) {
-      settle(*box.receiver, Transfer::State::Done);
-    } else {
-      box.unread->complete = true;
-    }
-    const bool kept = box.receiver == nullptr;
-    box.receiver = nullptr;
-    box.unread = nullptr;
-    box.got = 0;
-    box.opened = false;
-    ++box.counted;
-    if (kept) hand_over(envelope);
-  }
-
-  static detail::Envelope envelope_of(std::size_t peer, const Letter& letter) noexcept {
-    return {peer, letter.tag, static_cast<detail::Realm>(letter.realm)};
-  }
-
-  [[nodiscard]] Transfer* first_expected(const detail::Envelope& envelope) {
-    return boxes_[envelope.peer].expected.find(
-        [&](const Transfer& receive) { return same_channel(receive.envelope, envelope); });
-  }
-
-  Unread& add_unread(const detail::Envelope& envelope, std::size_t bytes) {
-    try {
-      // Not zeroed: every byte is written before it is read.
-      return unread_.add(envelope, {std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, false});
-    } catch (const std::bad_alloc&) {
-      throw AllocationFailed(where("recv"), bytes,
-                             core::format("a message from rank {} with tag {} came before it was wanted, and there is "
-                                          "no room to keep it; receive it sooner",
-                                          envelope.peer, envelope.tag));
-    }
-  }
-  void keep(const detail::Envelope& envelope, const std::byte* data, std::size_t bytes) {
-    Unread& message = add_unread(envelope, bytes);
-    if (bytes > 0) std::memcpy(message.data.get(), data, bytes);
-    message.complete = true;
-  }
-
-  /// Brings messages that were kept and receives that wait for them together.
-  void hand_over(const detail::Envelope& envelope) {
-    Box& box = boxes_[envelope.peer];
-    for (;;) {
-      auto* const queue = unread_.find(envelope);
-      if (queue == nullptr || !queue->front().complete) return;
-      Transfer* const receive = first_expected(envelope);
-      if (receive == nullptr) return;
-      const Unread& message = queue->front();
-      box.expected.remove(*receive);
-      receive->message_bytes = message.bytes;
-      if (!receive->fits(message.bytes)) {
-        settle(*receive, Transfer::State::Misfit);
-        continue;
-      }
-      if (message.bytes > 0) std::memcpy(receive->data, message.data.get(), message.bytes);
-      settle(*receive, Transfer::State::Done);
-      unread_.remove_first(envelope);
-    }
-  }
-
-  void take_back_receive(Transfer& transfer) noexcept {
-    Box& box = boxes_[transfer.envelope.peer];
-    box.expected.remove(transfer);
-    if (box.receiver != &transfer) return;
-    pipes_.let_go(transfer.envelope.peer);
-    // Half of the message is in the user's buffer already: what comes next goes elsewhere.
-    box.receiver = nullptr;
-    try {
-      box.unread = &add_unread(transfer.envelope, box.letter.bytes);
-      if (box.filled > 0) std::memcpy(box.unread->data.get(), transfer.data, box.filled);
-    } catch (const std::exception&) {
-      box.opened = false;
-      box.lost = "there was no memory to keep a message whose receive was given up";
-    }
-  }
-
-  // ---- waiting ----------------------------------------------------------------------------------------------------
-
-  bool look_everywhere(const Transfer* awaited) {
-    bool moved = false;
-    for (std::size_t peer = 0; peer < size(); ++peer) {
-      if (peer == rank()) continue;
-      moved = give_out(peer) || moved;
-      // What comes next may be for a receive that follows at once: better there than kept.
-      if (awaited != nullptr && awaited->state != Transfer::State::UnderWay) return true;
-      moved = take_in(peer, awaited) || moved;
-    }
-    return moved;
-  }
-  bool look_at(const Transfer& transfer) {
-    const bool moved = transfer.direction == Transfer::Direction::Out && give_out(transfer.envelope.peer);
-    return transfer.state != Transfer::State::UnderWay || take_in(transfer.envelope.peer, &transfer) || moved;
   }
 
   /// Whether it is over; throws where it ended badly.
@@ -499,13 +257,6 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
       if (transfer.state == Transfer::State::UnderWay) throw;
     }
   }
-  void require_whole(const std::optional<std::string>& broken, const Transfer& transfer) const {
-    if (broken) [[unlikely]] {
-      throw InvalidCommunicator(where(transfer.operation),
-                                core::format("rank {}: {}", transfer.envelope.peer, *broken));
-    }
-  }
-
   void warn_of_waiting(const Transfer& transfer, Clock::duration waited) const {
     const bool in = transfer.direction == Transfer::Direction::In;
     core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {} rank {} with tag {}", transfer.operation,
@@ -526,12 +277,7 @@ class Mailroom final : public detail::Mailbox, private core::Errand {
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
   static constexpr Clock::duration between_checks = std::chrono::milliseconds(4);  // a death is seen within this time
   static constexpr std::uint32_t others_every = 16;  // turns of spinning on the one that matters
-  static constexpr int most_at_once = 64;            // messages of one peer, before the others have their turn
 
-  Pipes pipes_;
-  std::vector<Box> boxes_;
-  UnreadMessages unread_;
-  std::size_t under_way_ = 0;  // transfers to and from others
   std::atomic<bool> busy_{false};
 };
 
