@@ -1,12 +1,17 @@
 // A rank falls at every place of the library that was marked for it, in every operation, in every way; the others learn
 // who, soon, and nothing is left. Then it falls at any moment at all.
 //
-// The whole product runs where COBRE_TEST_FULL is set; otherwise one rank and one number of ranks for each place.
+// For each set-up a sample is drawn: one rank and one number of ranks for each place and way. The whole product, a case
+// for each set-up, number of ranks and way, and a thousand random moments instead of a hundred, are there where
+// COBRE_TEST_FULL is set.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <random>
+#include <tuple>
 
 #include "crash/pool.hpp"
 
@@ -24,10 +29,16 @@ bool full() {
 bool concerns(Setup setup, const CrashPoint& point) {
   const std::string name = point.name();
   if (name.find("claim") != std::string::npos) return setup == Setup::Shm;  // who writes into others' memory
-  if (setup == Setup::TcpSharingMemory) {
-    return name.starts_with("shm.join.") || name.starts_with("shm.coordinate.") || name.starts_with("shm.depart.");
+  const bool memory_of_a_host =
+      name.starts_with("shm.join.") || name.starts_with("shm.coordinate.") || name.starts_with("shm.depart.");
+  switch (setup) {
+    case Setup::Shm:
+    case Setup::ShmThroughBuffers: return name.starts_with("mail.") || name.starts_with("shm.");
+    case Setup::Tcp: return name.starts_with("mail.") || name.starts_with("tcp.");
+    case Setup::TcpSharingMemory: return memory_of_a_host;
+    case Setup::TcpOnTwoHosts: return memory_of_a_host || name.starts_with("mail.") || name.starts_with("tcp.");
   }
-  return name.starts_with("mail.") || name.starts_with(setup == Setup::Tcp ? "tcp." : "shm.");
+  return false;
 }
 
 /// The places that a job comes by, from a job that nothing happens to.
@@ -56,43 +67,89 @@ std::vector<Plan> places(Setup setup, std::size_t size) {
   return plans;
 }
 
-/// One for each place and way, from all numbers of ranks and all ranks. Where tcp shares memory, the places are those
-/// of shm and of tcp, which have their ways already: there, one for each place.
+/// One for each place and way, from all numbers of ranks and all ranks. Where tcp shares memory, on one host or two,
+/// the places are those of shm and of tcp, which have their ways already: there, one for each place.
 std::vector<Plan> sample(const std::vector<Plan>& plans) {
   std::mt19937 draw(4711);
   std::map<std::tuple<std::size_t, const CrashPoint*, Action>, std::vector<Plan>> by_place;
   for (const Plan& plan : plans) {
-    // Through buffers only what is long goes another way.
-    const bool the_same = plan.setup == Setup::ShmThroughBuffers && !crash::step_name(plan.step).starts_with("large");
-    const Action way = plan.setup == Setup::TcpSharingMemory ? Action::None : plan.action;
-    if (!the_same) by_place[{plan.step, plan.point, way}].push_back(plan);
+    const std::string step = crash::step_name(plan.step);
+    const bool both = plan.setup == Setup::TcpSharingMemory || plan.setup == Setup::TcpOnTwoHosts;
+    // Through buffers only what is long goes another way; between hosts it goes the same way as what is short.
+    const bool the_same =
+        plan.setup == Setup::ShmThroughBuffers
+            ? !step.starts_with("large")
+            : plan.setup == Setup::TcpOnTwoHosts && (step.starts_with("large") || step.starts_with("tiny"));
+    if (!the_same) by_place[{plan.step, plan.point, both ? Action::None : plan.action}].push_back(plan);
   }
   std::vector<Plan> chosen;
   for (const auto& [place, candidates] : by_place) chosen.push_back(candidates[draw() % candidates.size()]);
   return chosen;
 }
 
-class CrashPoints : public testing::TestWithParam<Setup> {};
+constexpr Setup all_setups[] = {Setup::Shm, Setup::ShmThroughBuffers, Setup::Tcp, Setup::TcpSharingMemory,
+                                Setup::TcpOnTwoHosts};
+constexpr Action all_ways[] = {Action::Kill, Action::StopAndGoOn, Action::Exit, Action::Throw};
+
+/// What a case is about.
+struct Share {
+  Setup setup = Setup::Shm;
+  std::vector<std::size_t> sizes;
+  std::vector<Action> ways;
+  std::string name;
+};
+void PrintTo(const Share& share, std::ostream* out) {
+  *out << share.name;
+}
+
+std::string name_of(Setup setup) {
+  constexpr const char* names[] = {"Shm", "ShmThroughBuffers", "Tcp", "TcpSharingMemory", "TcpOnTwoHosts"};
+  return names[static_cast<std::size_t>(setup)];
+}
+
+/// Each set-up is one share of the sample, and sixteen of the product.
+std::vector<Share> shares() {
+  std::vector<Share> all;
+  for (const Setup setup : all_setups) {
+    if (!full()) {
+      all.push_back({setup, {2, 3, 4, 5}, {std::begin(all_ways), std::end(all_ways)}, name_of(setup)});
+      continue;
+    }
+    for (std::size_t size = 2; size <= crash::most_ranks; ++size) {
+      for (const Action way : all_ways) {
+        constexpr const char* names[] = {"Killed", "Stopped", "Exiting", "Throwing"};
+        all.push_back({setup,
+                       {size},
+                       {way},
+                       name_of(setup) + "Of" + std::to_string(size) + names[static_cast<std::size_t>(way)]});
+      }
+    }
+  }
+  return all;
+}
+
+class CrashPoints : public testing::TestWithParam<Share> {};
 
 TEST_P(CrashPoints, AreNamedByEveryoneElseAndLeaveNothing) {
+  const Share& share = GetParam();
   std::vector<Plan> plans;
-  for (std::size_t size = 2; size <= crash::most_ranks; ++size) {
-    for (Plan plan : places(GetParam(), size)) {
-      for (const Action action : {Action::Kill, Action::StopAndGoOn, Action::Exit, Action::Throw}) {
-        plan.action = action;
+  for (const std::size_t size : share.sizes) {
+    for (Plan plan : places(share.setup, size)) {
+      for (const Action way : share.ways) {
+        plan.action = way;
         plans.push_back(plan);
       }
     }
   }
   if (!full()) plans = sample(plans);
   const crash::Tally tally = crash::run_all(plans);
-  tally.print(crash::to_string(GetParam()));
+  tally.print(share.name);
   for (std::size_t i = 0; i < tally.problems.size() && i < 20; ++i) ADD_FAILURE() << tally.problems[i];
   // How often a place is visited may depend on who is late, so a later visit may not come. Most do.
   EXPECT_LE(tally.missed * 4, tally.jobs);
+  if (full() || share.setup == Setup::ShmThroughBuffers) return;  // some of all places; the samples have each
   for (const CrashPoint* point = CrashPoint::first(); point != nullptr; point = point->next()) {
-    if (concerns(GetParam(), *point) && (full() || GetParam() != Setup::ShmThroughBuffers))
-      EXPECT_TRUE(tally.points.contains(point->name())) << point->name();
+    if (concerns(share.setup, *point)) EXPECT_TRUE(tally.points.contains(point->name())) << point->name();
   }
 }
 
@@ -115,12 +172,9 @@ TEST_P(RandomKills, AreNamedByEveryoneElseAndLeaveNothing) {
   for (std::size_t i = 0; i < tally.problems.size() && i < 20; ++i) ADD_FAILURE() << tally.problems[i];
 }
 
-std::string name_of(const testing::TestParamInfo<Setup>& info) {
-  constexpr const char* names[] = {"Shm", "ShmThroughBuffers", "Tcp", "TcpSharingMemory"};
-  return names[static_cast<std::size_t>(info.param)];
-}
-const auto setups = testing::Values(Setup::Shm, Setup::ShmThroughBuffers, Setup::Tcp, Setup::TcpSharingMemory);
-INSTANTIATE_TEST_SUITE_P(AllSetups, CrashPoints, setups, name_of);
-INSTANTIATE_TEST_SUITE_P(AllSetups, RandomKills, setups, name_of);
+INSTANTIATE_TEST_SUITE_P(All, CrashPoints, testing::ValuesIn(shares()),
+                         [](const testing::TestParamInfo<Share>& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, RandomKills, testing::ValuesIn(all_setups),
+                         [](const testing::TestParamInfo<Setup>& info) { return name_of(info.param); });
 
 }  // namespace

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto longest_job = 15s;       // hangs, beyond
 constexpr auto longest_detection = 1s;  // of a rank that is known to the others, with far more ranks than cores
 constexpr auto longest_coming = 5s;     // of one that fell before: the time for coming, and for telling
+constexpr auto longest_between_looks = 1s;
 constexpr auto stopped_for = 3ms;
 constexpr auto too_late = "took too long";
 
@@ -29,6 +30,7 @@ const char* to_string(Setup setup) {
     case Setup::ShmThroughBuffers: return "shm through buffers";
     case Setup::Tcp: return "tcp";
     case Setup::TcpSharingMemory: return "tcp sharing memory";
+    case Setup::TcpOnTwoHosts: return "tcp on two hosts";
   }
   return "?";
 }
@@ -68,7 +70,11 @@ Job::Job(const Plan& plan)
 }
 
 bool Job::advance() {
-  const auto waited = Clock::now() - begun_;
+  const auto now = Clock::now();
+  // Where nobody looked for so long, this process was stopped, or the whole machine: that is no time that ranks took.
+  if (now - looked_ > longest_between_looks) begun_ += now - looked_;
+  looked_ = now;
+  const auto waited = now - begun_;
   Rank& victim = ranks_[plan_.victim];
   if (plan_.action == Action::KillFromOutside && !killed_ && waited >= plan_.delay) {
     board_->fell = Clock::now().time_since_epoch().count();

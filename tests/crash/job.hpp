@@ -24,7 +24,7 @@ using test::Clock;
 constexpr std::size_t most_ranks = 5;
 
 /// How the ranks are connected.
-enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpSharingMemory };
+enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpSharingMemory, TcpOnTwoHosts };
 [[nodiscard]] const char* to_string(Setup setup);
 
 enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, Throw, KillFromOutside, None };
@@ -112,6 +112,7 @@ class Job {
   std::string name_;
   std::vector<Rank> ranks_;
   Clock::time_point begun_;
+  Clock::time_point looked_ = begun_;
   std::optional<Clock::time_point> stopped_;
   bool killed_ = false;
   bool hung_ = false;

@@ -59,10 +59,11 @@ CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   // Who falls before it is known to the others is missed only when the time for coming is up.
   const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
   const bool at_start = plan.step == 0 || plan.action == Action::KillFromOutside;
-  const bool over_tcp = plan.setup == Setup::Tcp || plan.setup == Setup::TcpSharingMemory;
+  const bool over_tcp = plan.setup != Setup::Shm && plan.setup != Setup::ShmThroughBuffers;
   // Ranks that go from the network to shared memory know each other already.
   const bool known = over_tcp && plan.point != nullptr && std::string_view(plan.point->name()).starts_with("shm.");
   const auto patience = lethal && at_start && !known ? 2s : 30s;
+  if (plan.setup == Setup::TcpOnTwoHosts) test::enter_host(rank * 2 < plan.size ? "first" : "second");
   if (over_tcp) {
     auto config = test::tcp_config(name, rank, plan.size);
     config.connect_timeout = patience;

@@ -325,6 +325,45 @@ TEST_P(Death, OfOneDuplicateIsNamedByThoseWhoMissInAnotherOneWhoeverLeftBecauseO
   EXPECT_EQ(ranks[2].words(), "PeerFailed 1");
 }
 
+// With what its process ended may be known by then, or not.
+bool names(const std::string& words, const std::string& left) {
+  return words == left || words == left + " exit 0";
+}
+
+// Nobody is in an operation of all, so nobody is told of it: each waits for a message of the rank before it, and
+// leaves. Where that one spoke for its host, the last one hears of the others from somebody else.
+TEST_P(Death, ToldByAMessageIsNamedByThoseWhoWaitForAMessageOfWhoeverLeftBecauseOfIt) {
+  for (const std::size_t size : {3U, 4U}) {
+    test::Shared<test::Meeting> met;
+    auto ranks = start(size, [&](const CommBackend& comm) -> std::string {
+      comm.barrier();
+      met->wait_for(comm.size());
+      if (comm.rank() == 0) return "left";
+      int word = 0;
+      return outcome_of([&] { comm.recv(std::span(&word, 1), comm.rank() - 1); });
+    });
+    for (std::size_t rank = 1; rank < size; ++rank)
+      EXPECT_PRED2(names, ranks[rank].words(), left(0)) << rank << " of " << size;
+  }
+}
+
+// The memory of a host is no affair of the other ones, until a rank gives up because of what happened there.
+TEST_P(Death, InTheMemoryOfAHostIsNamedByOtherHostsWhoMissWhoeverLeftBecauseOfIt) {
+  if (!GetParam().regions_are_shared) return;  // each rank fences memory of its own
+  test::Shared<Board> board;
+  auto ranks = start(4, [&](const CommBackend& comm) -> std::string {
+    const auto region = comm.create_shared_region<int>(3);
+    if (comm.rank() == 1) return "left";
+    if (comm.rank() == 0) return outcome_of([&] { region.fence(); });
+    eventually([&] { return board->go.load(); });
+    return outcome_of([&] { comm.barrier(); });
+  });
+  EXPECT_EQ(ranks[1].words(), "left");
+  EXPECT_PRED2(names, ranks[0].words(), left(1));
+  board->go = true;
+  for (const std::size_t rank : {2U, 3U}) EXPECT_PRED2(names, ranks[rank].words(), left(1)) << rank;
+}
+
 TEST_P(Death, DuringASplitIsNamedByEveryOtherRank) {
   test::Shared<test::Meeting> met;
   auto ranks = start(3, [&](const CommBackend& comm) -> std::string {

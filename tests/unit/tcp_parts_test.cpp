@@ -337,10 +337,13 @@ TEST(InheritedDescriptor, IsFoundByTheSameFileAlone) {
 
 TEST(TcpNeighbours, KnowEachOtherFromBothSides) {
   for (std::size_t size = 1; size <= 40; ++size) {
-    for (const std::size_t step : {1U, 2U, 4U}) {
-      for (std::size_t rank = 0; rank < size; ++rank) {
-        for (const std::size_t peer : neighbours(rank, size, step)) {
-          EXPECT_TRUE(peer < size && neighbours(peer, size, step).contains(rank)) << rank << " and " << peer;
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      for (const std::size_t peer : neighbours(rank, size)) {
+        EXPECT_TRUE(peer < size && neighbours(peer, size).contains(rank)) << rank << " and " << peer;
+      }
+      for (const std::size_t step : {1U, 2U, 4U}) {
+        for (const std::size_t peer : usual_peers(rank, size, step)) {
+          EXPECT_TRUE(peer < size && usual_peers(peer, size, step).contains(rank)) << rank << " and " << peer;
         }
       }
     }
@@ -354,9 +357,9 @@ TEST(TcpNeighbours, LeadToTheLowestRankWhoeverHasLeft) {
       for (std::size_t rank = 0; rank < size; ++rank) {
         if (has_left(rank)) continue;
         std::size_t root = rank;
-        while (const auto up = parent_of(root, size, 1, has_left)) {
+        while (const auto up = parent_of(root, size, has_left)) {
           ASSERT_LT(*up, root);
-          ASSERT_TRUE(neighbours(root, size, 1).contains(*up));
+          ASSERT_TRUE(neighbours(root, size).contains(*up));
           root = *up;
         }
         EXPECT_EQ(root, gone == 0 ? 1U : 0U) << "rank " << rank << " of " << size << " without " << gone;

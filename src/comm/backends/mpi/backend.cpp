@@ -129,7 +129,7 @@ StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator w
   state->plans = plans_for(state->world, *state->node);
   state->checker = checker_from_environment(state->world);
   state->node_checker = checker_over(*state->node, state->checker);
-  if (state->checker) mpi::CollectiveChecker::relate(state->checker, state->node_checker, mpi::Kin::Fences);
+  if (state->checker) mpi::CollectiveChecker::relate(state->checker, state->node_checker, mpi::Purpose::Fences);
   return state;
 }
 
@@ -198,7 +198,7 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
         auto state =
             make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members()));
         if (state_->checker && division.record.operation == detail::Operation::Duplicate) {
-          mpi::CollectiveChecker::relate(state_->checker, state->checker, mpi::Kin::Requests);
+          mpi::CollectiveChecker::relate(state_->checker, state->checker, mpi::Purpose::Requests);
         }
         return FerrompiBackend(std::move(state));
       });

@@ -27,14 +27,14 @@ constexpr int still_here = 3;
 
 constexpr auto patience_with_announcements = 1s;  // of others, once one of those that are missing was found elsewhere
 
-constexpr int tag_of(Kin kin) {
-  return kin == Kin::Requests ? announced_beside_caller : announced;
+constexpr int tag_of(Purpose purpose) {
+  return purpose == Purpose::Requests ? announced_beside_caller : announced;
 }
 
 // Of two communicators, which count apart.
-detail::OperationRecord as_seen_elsewhere(detail::OperationRecord record, Kin kin) {
+detail::OperationRecord as_seen_elsewhere(detail::OperationRecord record, Purpose purpose) {
   record.sequence = 0;
-  return kin == Kin::Requests ? core::beside(record) : record;
+  return purpose == Purpose::Requests ? core::beside(record) : record;
 }
 
 auto bytes_of(detail::OperationRecord& record) {
@@ -101,34 +101,35 @@ CollectiveChecker::CollectiveChecker(const ferrompi::Communicator& world, std::o
       records_(static_cast<std::size_t>(world.size())) {}
 
 void CollectiveChecker::relate(const std::shared_ptr<CollectiveChecker>& whole,
-                               const std::shared_ptr<CollectiveChecker>& other, Kin kin) {
+                               const std::shared_ptr<CollectiveChecker>& other, Purpose purpose) {
   Membership& own = whole->own_;
   if (own.family == nullptr) {
-    own = {std::make_shared<Family>(whole->records_.size()), Kin::Calls,
+    own = {std::make_shared<Family>(whole->records_.size()), Purpose::Calls,
            std::vector<std::size_t>(whole->records_.size())};
     std::iota(own.numbers.begin(), own.numbers.end(), std::size_t{0});
-    own.family->add(whole, Kin::Calls);
+    own.family->add(whole, Purpose::Calls);
   }
-  other->beside_ = {own.family, kin, std::vector<std::size_t>(other->records_.size())};
+  other->beside_ = {own.family, purpose, std::vector<std::size_t>(other->records_.size())};
   const std::array number{static_cast<std::size_t>(whole->comm_.rank())};
   other->comm_.allgather(number, other->beside_.numbers);
-  own.family->add(other, kin);
+  own.family->add(other, purpose);
 }
 
 const CollectiveChecker::Membership& CollectiveChecker::membership() const {
-  const bool is_beside = beside_.kin == Kin::Fences || (beside_.kin == Kin::Requests && core::is_beside_caller());
+  const bool is_beside =
+      beside_.purpose == Purpose::Fences || (beside_.purpose == Purpose::Requests && core::is_beside_caller());
   return is_beside ? beside_ : own_;
 }
 
-std::optional<detail::OperationRecord> CollectiveChecker::take_announcement(std::size_t rank, Kin kin) const {
-  const auto& numbers = (kin == Kin::Calls ? own_ : beside_).numbers;
+std::optional<detail::OperationRecord> CollectiveChecker::take_announcement(std::size_t rank, Purpose purpose) const {
+  const auto& numbers = (purpose == Purpose::Calls ? own_ : beside_).numbers;
   const auto found = std::ranges::find(numbers, rank);
   if (found == numbers.end()) return std::nullopt;
-  auto message = comm_.improbe(static_cast<int>(found - numbers.begin()), tag_of(kin));
+  auto message = comm_.improbe(static_cast<int>(found - numbers.begin()), tag_of(purpose));
   if (!message) return std::nullopt;
   detail::OperationRecord record;
   message->recv(bytes_of(record));
-  return as_seen_elsewhere(record, kin);
+  return as_seen_elsewhere(record, purpose);
 }
 
 void CollectiveChecker::compare(detail::OperationRecord record) {
@@ -167,12 +168,12 @@ void CollectiveChecker::compare_lengths(const detail::OperationRecord& record, c
 // Who is found may have been on its way here all the same, but what it announced is taken by then: so be it.
 bool CollectiveChecker::are_elsewhere(const detail::OperationRecord& record, const std::vector<std::size_t>& missing,
                                       Family::Records& found, const Wait& wait) {
-  const auto& [family, kin, numbers] = membership();
+  const auto& [family, purpose, numbers] = membership();
   if (family == nullptr) return false;
   found.resize(family->size());
   for (std::size_t rank = 0; rank < records_.size(); ++rank) {
     const bool is_here = !std::ranges::binary_search(missing, rank);
-    if (is_here && !found[numbers[rank]]) found[numbers[rank]] = as_seen_elsewhere(records_[rank], kin);
+    if (is_here && !found[numbers[rank]]) found[numbers[rank]] = as_seen_elsewhere(records_[rank], purpose);
   }
   family->look_for(*this, found);
   const auto is_unknown = [&](std::size_t rank) { return !found[numbers[rank]]; };
@@ -185,7 +186,7 @@ bool CollectiveChecker::are_elsewhere(const detail::OperationRecord& record, con
 }
 
 void CollectiveChecker::exchange(const detail::OperationRecord& record, Stage stage, Wait& wait) {
-  const int tag = stage == Stage::Confirming ? still_here : tag_of(membership().kin);
+  const int tag = stage == Stage::Confirming ? still_here : tag_of(membership().purpose);
   Family::Records elsewhere;  // what those are in that are missing here, once time is up
   const auto rank = static_cast<std::size_t>(comm_.rank());
   std::vector<ferrompi::Request> sends;

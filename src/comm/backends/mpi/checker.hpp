@@ -41,10 +41,10 @@ class CollectiveChecker {
   CollectiveChecker(const ferrompi::Communicator& ranks, const CollectiveChecker& like)
       : CollectiveChecker(ranks, like.timeout_, like.warn_after_) {}
 
-  /// Collective over `other`, on which what `kin` says of `whole` runs: who does not come to the one in time is looked
-  /// for in the other.
+  /// Collective over `other`, on which what `purpose` says of `whole` runs: who does not come to the one in time is
+  /// looked for in the other.
   static void relate(const std::shared_ptr<CollectiveChecker>& whole, const std::shared_ptr<CollectiveChecker>& other,
-                     Kin kin);
+                     Purpose purpose);
 
   /// Collective. Throws CollectiveMismatch on every rank where the records differ, or a rank that does not come in time
   /// is found elsewhere, and TimedOut where it is not, or gave up before this one came. The lowest rank that waits
@@ -63,7 +63,7 @@ class CollectiveChecker {
   }
 
   /// What that rank, of the communicator that this belongs to, has announced here and this one has not begun.
-  [[nodiscard]] std::optional<detail::OperationRecord> take_announcement(std::size_t rank, Kin kin) const;
+  [[nodiscard]] std::optional<detail::OperationRecord> take_announcement(std::size_t rank, Purpose purpose) const;
 
  private:
   void compare_lengths(const detail::OperationRecord& record, const PairwiseLengths& own);
@@ -73,7 +73,7 @@ class CollectiveChecker {
   /// The family that this belongs to, as what, and which rank of it each rank here is.
   struct Membership {
     std::shared_ptr<Family> family{};
-    Kin kin = Kin::Calls;
+    Purpose purpose = Purpose::Calls;
     std::vector<std::size_t> numbers{};
   };
   /// In the operation that runs.

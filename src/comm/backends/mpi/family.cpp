@@ -6,10 +6,10 @@
 
 namespace cobre::comm::mpi {
 
-void Family::add(std::weak_ptr<CollectiveChecker> checker, Kin kin) {
+void Family::add(std::weak_ptr<CollectiveChecker> checker, Purpose purpose) {
   const std::lock_guard lock(mutex_);
   std::erase_if(members_, [](const Member& member) { return member.checker.expired(); });
-  members_.push_back({std::move(checker), kin});
+  members_.push_back({std::move(checker), purpose});
 }
 
 void Family::look_for(const CollectiveChecker& asker, Records& records) {
@@ -18,7 +18,7 @@ void Family::look_for(const CollectiveChecker& asker, Records& records) {
     const auto checker = member.checker.lock();
     if (checker == nullptr || checker.get() == &asker) continue;
     for (std::size_t rank = 0; rank < records.size(); ++rank) {
-      if (!records[rank]) records[rank] = checker->take_announcement(rank, member.kin);
+      if (!records[rank]) records[rank] = checker->take_announcement(rank, member.purpose);
     }
   }
 }

@@ -19,7 +19,7 @@ namespace cobre::comm::mpi {
 class CollectiveChecker;
 
 /// What runs there.
-enum class Kin { Calls, Requests, Fences };
+enum class Purpose { Calls, Requests, Fences };
 
 /// On one rank, which may come by on several threads.
 class Family {
@@ -29,7 +29,7 @@ class Family {
   explicit Family(std::size_t size) noexcept : size_(size) {}
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  void add(std::weak_ptr<CollectiveChecker> checker, Kin kin);
+  void add(std::weak_ptr<CollectiveChecker> checker, Purpose purpose);
 
   /// Fills in what ranks that nothing is known of have announced elsewhere than to `asker`. Nobody will miss what is
   /// taken here: a rank that is found makes all of this family useless.
@@ -42,7 +42,7 @@ class Family {
  private:
   struct Member {
     std::weak_ptr<CollectiveChecker> checker;
-    Kin kin;
+    Purpose purpose;
   };
 
   std::size_t size_;

@@ -94,6 +94,12 @@ class Endpoint {
     alone_->timeout = timeout;
     alone_->warn_after = warn_after;
   }
+  /// What these ranks are called among those communicators, which shall hear whom this rank missed here, or in anything
+  /// that was split from it.
+  void tell_of_failures(std::shared_ptr<core::Kin> others, std::vector<std::size_t> names) {
+    kin_->join(others.get(), job_ranks_,
+               [others, names = std::move(names)](std::size_t rank) { others->blame(names[rank]); });
+  }
   /// Of an operation that the larger job knows nothing of.
   [[nodiscard]] const Channel::Settings& settings_alone() const noexcept { return alone_ ? *alone_ : settings_; }
   /// These ranks were made of others by that operation: from now on the launcher is told what they are in.

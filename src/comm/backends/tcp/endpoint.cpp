@@ -36,7 +36,12 @@ Endpoint::Endpoint(const TcpConfig& config)
   (void)algorithms::PartTable::of_this_process();  // before this process starts others, which have no part in it
   std::iota(job_ranks_.begin(), job_ranks_.end(), std::size_t{0});
   if (size_ > 1) {
-    meet();
+    try {
+      meet();
+    } catch (...) {
+      kin_->leave(this);  // no destructor will, and the memory of this host goes after the watch
+      throw;
+    }
   } else {
     members_ = {present(config)};
     hosts_ = find_hosts(members_, 0);
@@ -87,7 +92,6 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
       .host_timeout = config_.host_timeout,
       .members = gathering.members,
       .visited = {},
-      .step = hosts_.step,
       .on_failure = [kin = kin_, ranks = job_ranks_](std::size_t rank) { kin->blame(ranks[rank]); },
       .own = surroundings_,
       .base = base_,
@@ -152,6 +156,9 @@ void Endpoint::share_memory(const std::function<void()>& check) {
   shared.warn_after = watched ? std::chrono::hours(24 * 365) : config_.warn_after;
   try {
     shared_ = std::make_shared<shm::Endpoint>(shared, shm::gather_group(shared, check));
+    std::vector<std::size_t> names;
+    for (const std::size_t neighbour : hosts_.neighbours()) names.push_back(job_ranks_[neighbour]);
+    shared_->tell_of_failures(kin_, std::move(names));
   } catch (const PeerFailed& error) {
     if (!watched) throw;
     // A neighbour by its number on this host; everyone shall hear which rank of the job that is.
@@ -178,7 +185,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
     }
     return true;
   };
-  for (const std::size_t peer : neighbours(rank_, size_, hosts_.step)) {
+  for (const std::size_t peer : neighbours(rank_, size_)) {
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     Wire::Control made = wire_->open_control(peer, deadline);
     if (made.socket) {

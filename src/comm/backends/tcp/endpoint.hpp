@@ -79,6 +79,8 @@ class Endpoint {
   void keep_facts(const Gathering& gathering);
 #ifdef COBRE_COMM_HAS_SHM
   void share_memory(const std::function<void()>& check);
+  /// Collective over the host. What AllocationFailed leaves behind is as good as before.
+  [[nodiscard]] std::shared_ptr<shm::Endpoint> split_memory(const detail::Division& division);
 #endif
   /// The network: the watch, and links to those that this rank needs. `check` throws where it has become pointless.
   [[nodiscard]] Outcome connect(Gathering gathering, const std::function<void()>& check);

@@ -161,7 +161,9 @@ void MailPipes::check(const Where& where, std::size_t peer) {
 void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
   // It may have gone because of something that everyone is about to hear.
   if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where);
-  throw_verdict(where, sentinel_.failure_of(peer));
+  const Verdict failure = sentinel_.failure_of(peer);
+  sentinel_.miss(failure.subject);
+  throw_verdict(where, failure);
 }
 
 /// Sleeps on whatever may come, room where there was none, and the sentinel.

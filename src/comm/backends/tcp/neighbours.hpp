@@ -23,9 +23,10 @@ namespace cobre::comm::tcp {
   return peers;
 }
 
-/// Whom its sentinel talks to: those, and the edges of the control tree.
-[[nodiscard]] inline std::set<std::size_t> neighbours(std::size_t rank, std::size_t size, std::size_t step) {
-  std::set<std::size_t> peers = usual_peers(rank, size, step);
+/// Whom its sentinel talks to: whom it would talk to if every rank was on the network, and the edges of the control
+/// tree. A rank that knew nobody but the one that speaks for its host would be cut off when that one leaves.
+[[nodiscard]] inline std::set<std::size_t> neighbours(std::size_t rank, std::size_t size) {
+  std::set<std::size_t> peers = usual_peers(rank, size, 1);
   if (rank != 0) peers.insert(rank & (rank - 1));
   for (std::size_t bit = 1; (rank & bit) == 0 && rank + bit < size; bit *= 2) peers.insert(rank + bit);
   return peers;
@@ -34,11 +35,10 @@ namespace cobre::comm::tcp {
 /// The next one towards the root of the control tree: rank i & (i - 1), or where that has left, the lowest neighbour
 /// that has not. None for the root. Lower than the rank in any case, so that there is no way in a circle.
 template <class HasLeft>
-[[nodiscard]] std::optional<std::size_t> parent_of(std::size_t rank, std::size_t size, std::size_t step,
-                                                   HasLeft&& has_left) {
+[[nodiscard]] std::optional<std::size_t> parent_of(std::size_t rank, std::size_t size, HasLeft&& has_left) {
   if (rank == 0) return std::nullopt;
   if (const std::size_t usual = rank & (rank - 1); !has_left(usual)) return usual;
-  for (const std::size_t peer : neighbours(rank, size, step)) {
+  for (const std::size_t peer : neighbours(rank, size)) {
     if (peer < rank && !has_left(peer)) return peer;
   }
   return std::nullopt;

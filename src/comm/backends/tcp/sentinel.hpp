@@ -47,8 +47,7 @@ class Sentinel {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds host_timeout;
     std::vector<Member> members;
-    RankBits visited{};    // to whom this rank goes at the start with a link for messages: they never come with one
-    std::size_t step = 1;  // every so-manieth rank is on the network
+    RankBits visited{};  // to whom this rank goes at the start with a link for messages: they never come with one
     std::function<void(std::size_t)> on_failure{};      // told whom a verdict blames; neither throws nor waits
     std::shared_ptr<const Surroundings> own{};          // of this communicator; null where nothing is beside it
     std::shared_ptr<const Surroundings> base{};         // of the one that it is a duplicate of
@@ -103,6 +102,9 @@ class Sentinel {
     }
   }
 
+  /// A message told it so, without a verdict for all: the same for all communicators of this rank.
+  void miss(std::size_t rank) noexcept;
+
   /// Called once there is a verdict, on the sentinel's thread or on this one.
   void on_verdict(std::function<void(const Verdict&)> call);
 
@@ -123,6 +125,8 @@ class Sentinel {
     core::Descriptor socket{};
   };
 
+  static constexpr std::chrono::milliseconds heartbeat{50};              // how often the clock is looked at
+  static constexpr std::chrono::milliseconds last_words{500};            // to get out what the others must know
   static constexpr std::chrono::milliseconds patience_with_reports{50};  // while others wait for the news
 
   void ask(Request request);

@@ -26,8 +26,7 @@ bool Sentinel::can_answer(std::size_t rank) const {
 }
 
 std::optional<std::size_t> Sentinel::parent_of(std::size_t rank) const {
-  return tcp::parent_of(rank, settings_.size, settings_.step,
-                        [this](std::size_t one) { return left_[one].has_value(); });
+  return tcp::parent_of(rank, settings_.size, [this](std::size_t one) { return left_[one].has_value(); });
 }
 
 void Sentinel::forget_silence() noexcept {

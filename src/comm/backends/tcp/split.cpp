@@ -7,6 +7,7 @@
 #include <exception>
 #include <numeric>
 
+#include "comm/backends/tcp/on_host.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
@@ -154,6 +155,29 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
   return gathering;
 }
 
+#ifdef COBRE_COMM_HAS_SHM
+// Of the ranks of this host, whom other hosts wait for as well: where one of them fails, those must hear which.
+std::shared_ptr<shm::Endpoint> Endpoint::split_memory(const detail::Division& division) {
+  if (sentinel_ == nullptr) return shared_->split(division);
+  std::shared_ptr<shm::Endpoint> part;
+  std::exception_ptr no_room;
+  try {
+    on_host(division.record, [&](shm::Endpoint& host, const auto&) {
+      try {
+        part = host.split(division);
+      } catch (const AllocationFailed&) {  // on all of them, and the whole is as good as before
+        no_room = std::current_exception();
+      }
+    });
+  } catch (...) {
+    finish(sentinel_->failure_of(rank_));
+    throw;
+  }
+  if (no_room != nullptr) std::rethrow_exception(no_room);
+  return part;
+}
+#endif
+
 // Collective over the whole: all parts can be used, or none.
 void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) {
   const auto failed = first_failure(division.record, outcome.reached == Reached::All);
@@ -171,7 +195,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
   const auto part = division.part ? std::make_shared<Endpoint>(whole, division) : nullptr;
 #ifdef COBRE_COMM_HAS_SHM
   if (whole->shared_ != nullptr) {
-    auto shared = whole->shared_->split(division_of_host(division, whole->hosts_));
+    auto shared = whole->split_memory(division_of_host(division, whole->hosts_));
     if (part != nullptr) part->shared_ = std::move(shared);
   }
 #endif
