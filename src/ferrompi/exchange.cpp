@@ -1,7 +1,10 @@
 #include <ferrompi/detail/exchange.hpp>
 
+#include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <cstring>
+#include <memory>
 
 namespace ferrompi::detail {
 
@@ -81,6 +84,38 @@ ExchangeArgs plan_exchange(const char* operation, const Group& group, const Exch
     for (std::size_t r = 0; r < size; ++r) storage.narrow[size + r] = 1;
   }
   return args;
+}
+
+void CopiedExchangeArgs::copy() const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto offset = parts[2 * i];
+    std::memcpy(static_cast<std::byte*>(send.buffer) + offset, static_cast<const std::byte*>(recv.buffer) + offset,
+                static_cast<std::size_t>(parts[2 * i + 1]));
+  }
+}
+
+CopiedExchangeArgs plan_copied_exchange(const char* operation, const Group& group, void* buffer, const Segments& parts,
+                                        MPI_Datatype type, Hold& hold) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  check(MPI_Type_get_extent(type, &lower, &extent), operation);
+  auto recv = ExchangeSide::each(buffer, parts);
+  recv.skip_self = true;  // a rank's part for itself stays
+  std::size_t end = 0;
+  hold.wide.clear();
+  for (int r = 0; r < group.size; ++r) {
+    const auto part = part_of(recv, group, r);
+    if (part.count == 0) continue;
+    const auto bytes = static_cast<std::size_t>(extent);
+    hold.wide.push_back(static_cast<MPI_Count>(part.offset * bytes));
+    hold.wide.push_back(static_cast<MPI_Count>(part.count * bytes));
+    end = std::max(end, (part.offset + part.count) * bytes);
+  }
+  // At the same offsets as in the buffer: what lies between the parts is never touched, and so takes no memory.
+  hold.copy = std::make_unique_for_overwrite<std::byte[]>(end);
+  auto send = recv;
+  send.buffer = hold.copy.get();
+  return {plan_exchange(operation, group, send, recv, type, storage_of(hold)), hold.wide.data(), hold.wide.size() / 2};
 }
 
 }  // namespace ferrompi::detail

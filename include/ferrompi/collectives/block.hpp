@@ -72,10 +72,17 @@ struct BlockOperation : CollectiveTraits {
     args.size = group.size;
     const auto ranks = static_cast<std::size_t>(args.size);
     if (!exceeds_int(args.count * element_size * ranks)) return launch<Op>(form, args);
-    const std::vector<std::size_t> counts(ranks, args.count);
+    return with_blocks(ranks, args.count,
+                       [&](const Segments& blocks) { return Op::as_messages(form, group, args, blocks); });
+  }
+
+  /// Calls `body` with the places of the blocks.
+  template <class Body>
+  static auto with_blocks(std::size_t ranks, std::size_t count, Body body) {
+    const std::vector<std::size_t> counts(ranks, count);
     std::vector<std::size_t> displs(ranks);
-    for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * args.count;
-    return Op::as_messages(form, group, args, Segments{integers_of(counts), integers_of(displs)});
+    for (std::size_t r = 0; r < ranks; ++r) displs[r] = r * count;
+    return body(Segments{integers_of(counts), integers_of(displs)});
   }
 };
 
@@ -291,6 +298,14 @@ struct Alltoall : BlockOperation {
     const Checks checks(form.operation, group);
     checks.divisible(elements.size());
     const auto count = elements.size() / static_cast<std::size_t>(group.size);
+    if constexpr (fails_beyond_int && !is_blocking<Form>) {
+      // The count is the same on every rank, so every rank decides alike.
+      if (exceeds_int(count * sizeof(element_t<B>))) [[unlikely]] {
+        return with_blocks(static_cast<std::size_t>(group.size), count, [&](const Segments& blocks) {
+          return exchange_copied(form, group, elements.data(), blocks, datatype_of<element_t<B>>());
+        });
+      }
+    }
     return launch<Alltoall>(
         form, Args{MPI_IN_PLACE, elements.data(), count, datatype_of<element_t<B>>(), 0, comm, group.size});
   }

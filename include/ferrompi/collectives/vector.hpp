@@ -347,6 +347,9 @@ struct Alltoallv : CollectiveTraits {
       send.buffer = MPI_IN_PLACE;
       return exchange(form, group, send,
                       ExchangeSide::each(elements.data(), {integers_of(counts), integers_of(displs)}), type);
+    } else if constexpr (fails_beyond_int && !is_blocking<Form> && may_exceed_int<C>) {
+      // No rank knows the counts of all others, so the type decides.
+      return exchange_copied(form, group, elements.data(), {integers_of(counts), integers_of(displs)}, type);
     } else {
       return with_layout(form, group, counts, displs, [&](const Layout& layout) {
         return launch<Alltoallv>(form, Args{MPI_IN_PLACE, layout, elements.data(), layout, type, group.native});

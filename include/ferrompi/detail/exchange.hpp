@@ -45,9 +45,20 @@ struct ExchangeArgs {
   MPI_Comm comm;
 };
 
+/// The same, and what to copy before the call: bytes of the buffer that is received into, to the one that is sent.
+struct CopiedExchangeArgs : ExchangeArgs {
+  const MPI_Count* parts = nullptr;  // offset and length, in turn
+  std::size_t count = 0;             // of parts
+
+  void copy() const;
+};
+
 /// The arguments of MPI_Alltoallw, in `storage`.
 [[nodiscard]] ExchangeArgs plan_exchange(const char* operation, const Group& group, const ExchangeSide& send,
                                          const ExchangeSide& recv, MPI_Datatype type, LayoutStorage storage);
+/// Those of an exchange in place that is none for the library: it sends from a copy, which is in `hold`.
+[[nodiscard]] CopiedExchangeArgs plan_copied_exchange(const char* operation, const Group& group, void* buffer,
+                                                      const Segments& parts, MPI_Datatype type, Hold& hold);
 
 inline namespace FERROMPI_VARIANT {
 
@@ -66,6 +77,17 @@ struct Exchange : CollectiveTraits {
   static constexpr bool counts_are_large(const Args&) { return false; }
 };
 
+struct CopiedExchange : Exchange {
+  using Args = CopiedExchangeArgs;
+  static constexpr bool persistent_is_right = false;  // every start needs a new copy
+
+  template <class Count, class F, class... Tail>
+  static int invoke(F function, const Args& args, Tail... tail) {
+    args.copy();
+    return Exchange::invoke<Count>(function, args, tail...);
+  }
+};
+
 template <class Form>
 auto exchange(Form& form, const Group& group, const ExchangeSide& send, const ExchangeSide& recv, MPI_Datatype type) {
   if constexpr (is_blocking<Form>) {
@@ -75,6 +97,14 @@ auto exchange(Form& form, const Group& group, const ExchangeSide& send, const Ex
     const auto storage = storage_of(ensure(form.hold));
     return form.template issue<Exchange>(plan_exchange(form.operation, group, send, recv, type, storage));
   }
+}
+
+/// In place, for a library that cannot do that with parts of any length unless the call is blocking.
+template <class Form>
+[[gnu::cold, gnu::noinline]] auto exchange_copied(Form& form, const Group& group, void* buffer, const Segments& parts,
+                                                  MPI_Datatype type) {
+  auto& hold = ensure(form.hold);
+  return form.template issue<CopiedExchange>(plan_copied_exchange(form.operation, group, buffer, parts, type, hold));
 }
 
 }  // namespace FERROMPI_VARIANT

@@ -4,6 +4,7 @@
 #include <ferrompi/detail/mpi.hpp>
 #include <ferrompi/detail/reduction.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -43,6 +44,7 @@ struct Hold {
   std::vector<int> narrow;          // arrays that MPI reads until the end: counts, displacements, datatypes
   std::vector<MPI_Count> wide;
   std::vector<MPI_Datatype> handles;
+  std::unique_ptr<std::byte[]> copy;  // of what is sent from a buffer that is received into
   std::unique_ptr<Reduction> reduction;
   std::unique_ptr<HeldBuffers> buffers;
   std::function<void()> finish;

@@ -162,7 +162,8 @@ inline constexpr bool creeps_through_large_gathers = false;
 
 // MPICH 4.0.2 beyond 2^31: a nonblocking broadcast of so many bytes is delivered and then called failed; a scatter of
 // so many bytes in all ends the process or delivers nothing, and so does a gather from four ranks on;
-// MPI_Reduce_scatter ends the process.
+// MPI_Reduce_scatter ends the process. Nonblocking, an alltoall in place of blocks of so many bytes and an alltoallv in
+// place of parts of so many elements ask for a negative amount of memory.
 #if defined(MPICH_VERSION)
 inline constexpr bool fails_beyond_int = true;
 #else
