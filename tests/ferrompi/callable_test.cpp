@@ -130,21 +130,31 @@ TEST_F(Callables, LiveInTheRequestWhileManyAreInFlight) {
   }
 }
 
-TEST_F(Callables, LiveInThePersistentRequest) {
+TEST_F(Callables, LiveInThePersistentRequestEachWithItsOwnCaptures) {
+  // Composition modulo something: what is captured tells the two, which are made by one line, apart.
+  constexpr std::array<std::int64_t, 2> moduli{97, 1009};
+  const auto compose = [](std::int64_t modulus, const Affine& a, const Affine& b) {
+    const auto result = then(a, b);
+    return Affine{result.a % modulus, result.b % modulus};
+  };
   std::vector<Affine> send(3);
-  std::vector<Affine> recv(3);
-  auto plan = world.allreduce_init(send, recv, [shift = 0](const Affine& a, const Affine& b) {
-    auto result = then(a, b);
-    result.a += shift;
-    return result;
-  });
+  std::array<std::vector<Affine>, 2> recv{std::vector<Affine>(3), std::vector<Affine>(3)};
+  std::vector<PersistentRequest> plans;
+  for (std::size_t i = 0; i < 2; ++i) {
+    plans.push_back(world.allreduce_init(
+        send, recv[i],
+        [compose, modulus = moduli[i]](const Affine& a, const Affine& b) { return compose(modulus, a, b); }));
+  }
+  const auto sent = [](int from, int round) { return Affine{from + 20 + round, from + 1}; };
   for (int round = 0; round < 4; ++round) {
-    std::ranges::fill(send, Affine{rank + 2 + round, rank + 1});
-    plan.start();
-    plan.wait();
-    Affine expected{2 + round, 1};
-    for (int r = 1; r < size; ++r) expected = then(expected, {r + 2 + round, r + 1});
-    EXPECT_EQ(recv[2], expected);
+    std::ranges::fill(send, sent(rank, round));
+    start_all(plans);
+    wait_all(plans);
+    for (std::size_t i = 0; i < 2; ++i) {
+      Affine expected = sent(0, round);
+      for (int r = 1; r < size; ++r) expected = compose(moduli[i], expected, sent(r, round));
+      EXPECT_EQ(recv[i], std::vector<Affine>(3, expected)) << "round " << round << ", modulus " << moduli[i];
+    }
   }
 }
 

@@ -71,6 +71,8 @@ TEST_F(Errors, NameAPeerOutsideTheCommunicator) {
   expect_class(ErrorClass::Rank, "probe", [&] { (void)world.probe(nobody, 0); });
   expect_class(ErrorClass::Rank, "iprobe", [&] { (void)world.iprobe(nobody, 0); });
   expect_class(ErrorClass::Rank, "mprobe", [&] { (void)world.mprobe(nobody, 0); });
+  expect_class(ErrorClass::Rank, "improbe", [&] { (void)world.improbe(nobody, 0); });
+  expect_class(ErrorClass::Rank, "recv", [&] { world.recv(one, -7, 0); });
   expect_class(ErrorClass::Rank, "sendrecv", [&] { world.sendrecv(one, nobody, 0, many, 0, 0); });
   expect_class(ErrorClass::Rank, "sendrecv", [&] { world.sendrecv(one, 0, 0, many, nobody, 0); });
   // Not even where another library's number for a wildcard would mean nobody, or somebody.
@@ -82,6 +84,7 @@ TEST_F(Errors, NameATagOutOfRange) {
   expect_class(ErrorClass::Tag, "send", [&] { world.send(1, 0, any_tag); });
   expect_class(ErrorClass::Tag, "recv", [&] { world.recv(one, 0, -5); });
   expect_class(ErrorClass::Tag, "irecv", [&] { (void)world.irecv(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "improbe", [&] { (void)world.improbe(0, -5); });
   expect_class(ErrorClass::Tag, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, -5, 0, 0); });
 }
 
