@@ -178,7 +178,8 @@ bool CollectiveChecker::are_elsewhere(const detail::OperationRecord& record, con
   family->look_for(*this, found);
   const auto is_unknown = [&](std::size_t rank) { return !found[numbers[rank]]; };
   if (!missing.empty() && std::ranges::all_of(missing, is_unknown)) return false;
-  if (std::ranges::none_of(missing, is_unknown) || wait.so_far() > *timeout_ + patience_with_announcements) {
+  if (std::ranges::none_of(missing, is_unknown) ||
+      wait.so_far() > timeout_.value_or(Duration{}) + patience_with_announcements) {
     const auto rank = numbers[static_cast<std::size_t>(comm_.rank())];
     family->break_off({to_string(record.operation), rank, found.size()}, found);
   }

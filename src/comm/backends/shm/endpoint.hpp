@@ -96,7 +96,7 @@ class Endpoint {
   }
   /// What these ranks are called among those communicators, which shall hear whom this rank missed here, or in anything
   /// that was split from it.
-  void tell_of_failures(std::shared_ptr<core::Kin> others, std::vector<std::size_t> names) {
+  void tell_of_failures(const std::shared_ptr<core::Kin>& others, std::vector<std::size_t> names) {
     kin_->join(others.get(), job_ranks_,
                [others, names = std::move(names)](std::size_t rank) { others->blame(names[rank]); });
   }
