@@ -22,9 +22,43 @@ constexpr std::size_t early_bytes = 16384;  // of one link
 // Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
 // behind gets many messages in one call. Longer ones go straight to where they belong.
 constexpr std::size_t longest_among_others = 2048;
-// Where ranks outnumber cores: so often the core is handed round, then this rank sleeps. A rank that goes on asking
-// takes the core away from those it waits for; one that sleeps at once is woken for every message.
-constexpr std::uint32_t turns_on_shared_cores = 32;
+
+// How long a rank that waits goes on asking. Where ranks outnumber cores it hands its core round so often and then
+// sleeps: one that goes on takes the core away from those it waits for, and one that sleeps at once is woken for every
+// message. Where nobody wanted the core it takes it from nobody. If it slept there, the kernel would wake it on the
+// core of whoever sent, and leave its own to nobody.
+class Patience {
+ public:
+  explicit Patience(const core::WaitPolicy& policy) noexcept : policy_(policy) {}
+
+  void renew() noexcept { *this = Patience(policy_); }
+
+  /// Whether messages moved meanwhile.
+  [[nodiscard]] bool hand_core_round() {
+    const auto before = Clock::now();
+    const bool moved = core::give_way();
+    if (Clock::now() - before > longest_for_nobody) ++given_away_;
+    return moved;
+  }
+
+  [[nodiscard]] bool is_over() noexcept {
+    if (policy_.shares_cores() && given_away_ >= most_given_away) return true;
+    // Looking at the clock costs as much as looking at the socket: not every time.
+    if (++turns_ % 16 != 0) return false;
+    const auto now = Clock::now();
+    if (end_ == Clock::time_point::max()) end_ = now + policy_.yielding;
+    return now >= end_;
+  }
+
+ private:
+  static constexpr std::uint32_t most_given_away = 32;
+  static constexpr auto longest_for_nobody = 1us;  // a yield that changes nothing takes a third of that
+
+  core::WaitPolicy policy_;
+  std::uint32_t turns_ = 0;
+  std::uint32_t given_away_ = 0;
+  Clock::time_point end_ = Clock::time_point::max();
+};
 
 // Header and payload, from `done` bytes on.
 struct Parts {
@@ -203,29 +237,19 @@ void Wire::exchange(std::size_t to, const void* out_data, std::size_t out_bytes,
 
 // Spins as long as it may be worth it, then sleeps until a socket is ready or the sentinel rings.
 void Wire::wait_for(Outgoing* out, Incoming* in) {
-  const bool shares_cores = policy_.shares_cores();
-  auto patient_until = Clock::time_point::max();
-  for (std::uint32_t turn = 1;; ++turn) {
+  Patience patience(policy_);
+  for (;;) {
     bool moved = false;
     if (in != nullptr && !in->done()) moved = in->advance();
     if (out != nullptr && !out->done()) moved = out->advance() || moved;
     if ((in == nullptr || in->done()) && (out == nullptr || out->done())) return;
     if (moved) {
-      turn = 0;
-      patient_until = Clock::time_point::max();
+      patience.renew();
       continue;
     }
     const bool has_other_work = core::has_other_work();
-    const bool messages_moved = (shares_cores || has_other_work) && core::give_way();
-    if (shares_cores) {
-      if (turn < turns_on_shared_cores) continue;
-    } else {
-      // Looking at the clock costs as much as looking at the socket: not every time.
-      if (turn % 16 != 0) continue;
-      const auto now = Clock::now();
-      if (patient_until == Clock::time_point::max()) patient_until = now + policy_.yielding;
-      if (now < patient_until) continue;
-    }
+    const bool messages_moved = (policy_.shares_cores() || has_other_work) && patience.hand_core_round();
+    if (!patience.is_over()) continue;
 
     std::array<pollfd, 3> entries{{{sentinel_.bell(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLOUT, 0}}};
     if (in != nullptr && !in->done()) entries[1].fd = in->fd();
