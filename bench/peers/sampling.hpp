@@ -46,14 +46,16 @@ struct Pace {
   double total;
 };
 
-/// Microseconds of one call, a number for each batch. `call(i)` uses the i-th set of buffers. `Ranks` has barrier() and
-/// slowest(span), which leaves in each number the largest that any rank has there.
+/// Microseconds of one call, a number for each batch. `call(i)` uses the i-th set of buffers; batches go on with the
+/// next one, because the longest calls are alone in theirs. `Ranks` has barrier() and slowest(span), which leaves in
+/// each number the largest that any rank has there.
 template <class Ranks, class Call>
 std::vector<double> sample(Ranks& ranks, std::size_t sets, Pace pace, Call&& call) {
+  std::size_t turn = 0;
   const auto batch_of = [&](int calls) {
     ranks.barrier();
     const double begin = now();
-    for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i) % sets);
+    for (int i = 0; i < calls; ++i) call(turn++ % sets);
     return (now() - begin) / calls;
   };
   // Ranks must agree on the number of calls, so they agree on what one takes.
@@ -62,7 +64,7 @@ std::vector<double> sample(Ranks& ranks, std::size_t sets, Pace pace, Call&& cal
     return std::max(time, 1e-4);
   };
   double one = agreed(batch_of(1));
-  if (one < pace.batch) one = agreed(batch_of(20));
+  for (int i = 0; i < 3 && one < pace.batch; ++i) one = std::min(one, agreed(batch_of(20)));  // one may be disturbed
   const int calls = static_cast<int>(std::clamp(pace.batch / one, 1.0, 1e6));
   const auto batches = static_cast<std::size_t>(std::clamp(pace.total / (one * calls), 3.0, 60.0));
   std::vector<double> times(batches);

@@ -95,11 +95,21 @@ TEST(Sampling, EachBatchFollowsABarrierAndTakesTheBuffersInTurn) {
   Slow ranks;
   (void)bench::sample(ranks, 3, {100, 300}, [&](std::size_t set) { ranks.log.push_back(set); });
   std::vector<std::size_t> expected;
-  for (const std::size_t calls : {1U, 20U, 10U, 10U, 10U}) {  // two to learn how long one takes, and what is measured
+  std::size_t turn = 0;
+  for (const std::size_t calls :
+       {1U, 20U, 20U, 20U, 10U, 10U, 10U}) {  // to learn how long one takes, and what is measured
     expected.push_back(Slow::a_barrier);
-    for (std::size_t i = 0; i < calls; ++i) expected.push_back(i % 3);
+    for (std::size_t i = 0; i < calls; ++i) expected.push_back(turn++ % 3);
   }
   EXPECT_EQ(ranks.log, expected);
+}
+
+TEST(Sampling, CallsThatFillABatchAloneTakeTheBuffersInTurnToo) {
+  Slow ranks;
+  ranks.one_call = 1e6;
+  std::vector<std::size_t> sets;
+  (void)bench::sample(ranks, 3, {100, 300}, [&](std::size_t set) { sets.push_back(set); });
+  EXPECT_EQ(sets, (std::vector<std::size_t>{0, 1, 2, 0}));
 }
 
 TEST(Sampling, OfEachBatchTheTimeOfTheSlowestRankCounts) {
