@@ -91,14 +91,6 @@ std::int64_t at(const Integers& integers, std::size_t i) {
   return visit(integers, [i](auto values) { return static_cast<std::int64_t>(values[i]); });
 }
 
-std::size_t sum_of(const Integers& integers) {
-  return visit(integers, [](auto values) {
-    std::size_t sum = 0;
-    for (const auto value : values) sum += static_cast<std::size_t>(value);
-    return sum;
-  });
-}
-
 void check_segments(const char* operation, const Group& group, const Segments& segments, std::size_t length,
                     bool written) {
   check_length(operation, group, segments.counts, "counts");
@@ -172,6 +164,17 @@ std::byte* thread_memory_aside() {
   };
   thread_local const auto memory = std::make_unique_for_overwrite<Line[]>(aside_bytes / sizeof(Line));
   return memory[0].bytes;
+}
+
+void grow(ThreadArrays& arrays, std::size_t ranks) {
+  struct Memory {
+    std::vector<int> integers;
+    std::vector<MPI_Datatype> types;
+  };
+  // What was grown out of is kept: a program and a library may each have arrays of their own in this thread.
+  thread_local std::vector<Memory> all;
+  auto& memory = all.emplace_back(std::vector<int>(4 * ranks), std::vector<MPI_Datatype>(2 * ranks));
+  arrays = {ranks, memory.integers.data(), memory.types.data()};
 }
 
 ThreadStorage::ThreadStorage() : memory_(&thread_memory()) {}

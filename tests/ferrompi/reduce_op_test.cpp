@@ -202,4 +202,12 @@ TEST_F(ReduceValues, TakeContainersOfAllKinds) {
   EXPECT_EQ(fixed[0], 1.0 * size);
   const auto moved = world.allreduce(std::vector<int>{rank}, ReduceOp::Max);
   EXPECT_EQ(moved, std::vector<int>{size - 1});
+  const std::vector<int> constant{rank};
+  EXPECT_EQ(world.allreduce(std::move(constant), ReduceOp::Max), moved);  // NOLINT: what cannot be moved is copied
+  // Who gets an error still has the container.
+  auto gone = world.duplicate();
+  const auto other = std::move(gone);
+  std::vector<int> kept{rank, 7};
+  EXPECT_THROW((void)gone.allreduce(std::move(kept), ReduceOp::Max), MpiError);  // NOLINT: use after move is the point
+  EXPECT_EQ(kept, (std::vector<int>{rank, 7}));                                  // NOLINT: so here
 }

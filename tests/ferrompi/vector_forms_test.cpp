@@ -296,6 +296,28 @@ TEST_F(OneLineForms, AlltoallvTellsHowMuchCameFromWhom) {
   }
 }
 
+// What a thread keeps for the arrays of a call grows with the communicator, and serves a smaller one afterwards.
+TEST_F(OneLineForms, FollowCommunicatorsOfDifferentSizes) {
+  const auto pairs = world.split(rank / 2, rank);
+  const auto expect_own_ranks = [](const Communicator& comm) {
+    const auto mine = std::vector<int>(static_cast<std::size_t>(comm.rank()) + 1, comm.rank());
+    const auto last = comm.size() - 1;
+    const auto at_root = comm.gatherv(mine, last);
+    const auto everywhere = comm.allgatherv(mine);
+    const auto back = comm.scatterv(at_root.values, at_root.counts, last);
+    EXPECT_EQ(back, mine);
+    std::vector<int> expected;
+    for (int r = 0; r < comm.size(); ++r) expected.insert(expected.end(), static_cast<std::size_t>(r) + 1, r);
+    EXPECT_EQ(everywhere.values, expected);
+    EXPECT_EQ(at_root.values, comm.rank() == last ? expected : std::vector<int>());
+  };
+  ASSERT_TRUE(pairs);
+  for (int round = 0; round < 2; ++round) {
+    expect_own_ranks(*pairs);
+    expect_own_ranks(world);
+  }
+}
+
 TEST_F(OneLineForms, DisplacementsAreTheRunningSumOfTheCounts) {
   EXPECT_EQ(displacements(std::vector<int>{3, 0, 2}), (std::vector<int>{0, 3, 3}));
   EXPECT_EQ(displacements(std::vector<std::size_t>()), std::vector<std::size_t>());

@@ -3,15 +3,29 @@
 #include "operations.hpp"
 #include "plain.hpp"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 std::span<double> first_span = first;
 std::span<double> second_span = second;
 std::span<double> many_span = many;
 std::span<double> others_span = others;
+std::vector<double> given(n);
 
 namespace {
+
+// The whole everywhere, of which each rank keeps its block.
+[[gnu::cold, gnu::noinline]] int large_reduce_scatter_block(const double* send, double* recv, std::size_t length,
+                                                            const Plain& c) {
+  std::vector<double> whole(length * static_cast<std::size_t>(c.size));
+  const int code = by_pieces(whole.size(), [&](std::size_t from, int count) {
+    return MPI_Allreduce(send + from, whole.data() + from, count, MPI_DOUBLE, MPI_SUM, c.comm);
+  });
+  std::copy_n(whole.data() + static_cast<std::size_t>(c.rank) * length, length, recv);
+  return code;
+}
 
 // What each rank gets of a buffer whose length is known only now.
 inline std::size_t share_of(std::span<const double> all, const Plain& c) {
@@ -97,6 +111,17 @@ const Operation operations[] = {
                               }));
      },
      [](const Communicator& c) { c.allreduce_inplace(first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
+    {"allreduce of a container given away, run-time length",
+     [](const Plain& c) {
+       const auto [comm, data, length] = std::tuple(c.comm, given.data(), given.size());
+       checked(fits(length) ? MPI_Allreduce(MPI_IN_PLACE, data, as_int(length), MPI_DOUBLE, MPI_SUM, comm)
+                            : by_pieces(length, [=](std::size_t from, int count) {
+                                return MPI_Allreduce(MPI_IN_PLACE, data + from, count, MPI_DOUBLE, MPI_SUM, comm);
+                              }));
+       std::vector<double> mine(std::move(given));
+       given = std::move(mine);
+     },
+     [](const Communicator& c) { given = c.allreduce(std::move(given), ReduceOp::Sum); }, probe::Kind::RunTime},
     {"gather, run-time length",
      [](const Plain& c) {
        const auto [comm, send, recv, length] =

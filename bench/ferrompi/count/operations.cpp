@@ -6,6 +6,7 @@
 
 double value = 1.0;
 double result = 0.0;
+std::array<double, probe::ranks> values;  // one for each rank
 
 namespace {
 
@@ -230,6 +231,22 @@ const Operation operations[] = {
        result = copy;
      },
      [](const Communicator& c) { result = c.scatter(first, 1); }},
+    {"scatter of a value, at the root",
+     [](const Plain& c) {
+       double copy = 0;
+       checked(MPI_Scatter(values.data(), 1, MPI_DOUBLE, &copy, 1, MPI_DOUBLE, 0, c.comm));
+       result = copy;
+     },
+     [](const Communicator& c) { result = c.scatter(values, 0); }},
+    {"reduce_scatter_block of a value",
+     [](const Plain& c) {
+       double sum = 0;
+       checked(MPI_Reduce_scatter_block(values.data(), &sum, 1, MPI_DOUBLE, MPI_SUM, c.comm));
+       result = sum;
+     },
+     [](const Communicator& c) { result = c.reduce_scatter_block(values, ReduceOp::Sum); }},
+    {"ssend of a value", [](const Plain& c) { checked(MPI_Ssend(&value, 1, MPI_DOUBLE, 1, 7, c.comm)); },
+     [](const Communicator& c) { c.ssend(value, 1, 7); }},
     {"send of a value", [](const Plain& c) { checked(MPI_Send(&value, 1, MPI_DOUBLE, 1, 7, c.comm)); },
      [](const Communicator& c) { c.send(value, 1, 7); }},
     {"recv of a value",

@@ -5,10 +5,8 @@
 
 #include "regions.hpp"
 
-#include <algorithm>
 #include <climits>
 #include <cstddef>
-#include <vector>
 
 namespace {
 
@@ -40,17 +38,6 @@ template <class Call>
   const int code = call(whole);
   checked(MPI_Type_free(&whole));
   checked(MPI_Type_free(&piece_type));
-  return code;
-}
-
-// The whole everywhere, of which each rank keeps its block.
-[[gnu::cold, gnu::noinline]] int large_reduce_scatter_block(const double* send, double* recv, std::size_t length,
-                                                            const Plain& c) {
-  std::vector<double> whole(length * static_cast<std::size_t>(c.size));
-  const int code = by_pieces(whole.size(), [&](std::size_t from, int count) {
-    return MPI_Allreduce(send + from, whole.data() + from, count, MPI_DOUBLE, MPI_SUM, c.comm);
-  });
-  std::copy_n(whole.data() + static_cast<std::size_t>(c.rank) * length, length, recv);
   return code;
 }
 

@@ -131,7 +131,7 @@ struct Gather : BlockOperation {
 
   /// The root gets the values of all ranks, the others an empty vector.
   template <Value T>
-  static std::vector<T> run(const Blocking& form, const Group& group, const T& value, int root) {
+  FERROMPI_INLINE static std::vector<T> run(const Blocking& form, const Group& group, const T& value, int root) {
     std::vector<T> values(group.rank == root ? static_cast<std::size_t>(group.size) : 0);
     run(form, group, std::span<const T, 1>(&value, 1), values, root);
     return values;
@@ -192,7 +192,7 @@ struct Allgather : BlockOperation {
   }
 
   template <Value T>
-  static std::vector<T> run(const Blocking& form, const Group& group, const T& value) {
+  FERROMPI_INLINE static std::vector<T> run(const Blocking& form, const Group& group, const T& value) {
     std::vector<T> values(static_cast<std::size_t>(group.size));
     run(form, group, std::span<const T, 1>(&value, 1), values);
     return values;
@@ -233,7 +233,7 @@ struct Scatter : BlockOperation {
 
   /// One value for every rank.
   template <BufferLike S>
-  static element_t<S> run(const Blocking& form, const Group& group, S&& send, int root) {
+  FERROMPI_INLINE static element_t<S> run(const Blocking& form, const Group& group, S&& send, int root) {
     element_t<S> value{};
     run(form, group, std::forward<S>(send), std::span<element_t<S>, 1>(&value, 1), root);
     return value;

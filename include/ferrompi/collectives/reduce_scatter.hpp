@@ -36,7 +36,7 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
 
   /// One value for every rank.
   template <BufferLike S, class O>
-  static element_t<S> run(const Blocking& form, const Group& group, S&& send, O&& op) {
+  FERROMPI_INLINE static element_t<S> run(const Blocking& form, const Group& group, S&& send, O&& op) {
     element_t<S> value{};
     run(form, group, std::forward<S>(send), std::span<element_t<S>, 1>(&value, 1), std::forward<O>(op));
     return value;

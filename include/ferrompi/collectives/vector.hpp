@@ -54,7 +54,7 @@ struct Gatherv : VectorOperation {
 
   // In one line (gathered.hpp): the parts of all ranks, one behind the other, on the root.
   template <BufferLike S>
-  static auto run(const Blocking& form, const Group& group, S&& local, int root) {
+  FERROMPI_INLINE static auto run(const Blocking& form, const Group& group, S&& local, int root) {
     return gather_parts(form, group, std::forward<S>(local), root);
   }
 
@@ -85,24 +85,29 @@ struct Gatherv : VectorOperation {
     if (FERROMPI_CHECKS && keeps) {
       check_segments(form.operation, group, {integers_of(counts), integers_of(displs)}, elements.size(), true);
     }
+    if constexpr (needs_exchange<C, D>) {
+      if (keeps) {
+        auto recv = ExchangeSide::each(elements.data(), {integers_of(counts), integers_of(displs)});
+        recv.skip_self = true;
+        return exchange_elements<element_t<B>>(form, group, ExchangeSide::nothing(), recv);
+      }
+    }
     return gather(form, group, keeps ? MPI_IN_PLACE : elements.data(), keeps ? 0 : elements.size(), elements, counts,
                   displs, root);
   }
 
- private:
+  // Without checks, for those who laid the parts out themselves.
   template <class Form, class T, class C, class D>
   FERROMPI_INLINE static auto gather(Form& form, const Group& group, void* single, std::size_t count,
                                      std::span<T> whole, const C& counts, const D& displs, int root) {
-    const auto type = datatype_of<T>();
     if constexpr (needs_exchange<C, D>) {
-      auto recv = ExchangeSide::nothing();
-      if (group.rank == root) {
-        recv = ExchangeSide::each(whole.data(), {integers_of(counts), integers_of(displs)});
-        recv.skip_self = single == MPI_IN_PLACE;
-      }
-      const auto send = single == MPI_IN_PLACE ? ExchangeSide::nothing() : ExchangeSide::one(single, count, root);
-      return exchange(form, group, send, recv, type);
+      // A call for each case, in which it is known at compile time what a side is.
+      const auto send = ExchangeSide::one(single, count, root);
+      if (group.rank != root) return exchange_elements<T>(form, group, send, ExchangeSide::nothing());
+      return exchange_elements<T>(form, group, send,
+                                  ExchangeSide::each(whole.data(), {integers_of(counts), integers_of(displs)}));
     } else {
+      const auto type = datatype_of<T>();
       refuse_large(form.operation, group, count);
       return with_layout(form, group, counts, displs, [&](const Layout& layout) {
         return launch<Gatherv>(form, Args{single, count, whole.data(), layout, type, root, group.native});
@@ -124,7 +129,7 @@ struct Scatterv : VectorOperation {
 
   // In one line (gathered.hpp): this rank's part of the root's `send`.
   template <BufferLike S, class C>
-  static auto run(const Blocking& form, const Group& group, S&& send, const C& counts, int root) {
+  FERROMPI_INLINE static auto run(const Blocking& form, const Group& group, S&& send, const C& counts, int root) {
     return scatter_parts(form, group, std::forward<S>(send), counts, root);
   }
 
@@ -156,24 +161,28 @@ struct Scatterv : VectorOperation {
     if (FERROMPI_CHECKS && keeps) {
       check_segments(form.operation, group, {integers_of(counts), integers_of(displs)}, elements.size(), false);
     }
+    if constexpr (needs_exchange<C, D>) {
+      if (keeps) {
+        auto send = ExchangeSide::each(elements.data(), {integers_of(counts), integers_of(displs)});
+        send.skip_self = true;
+        return exchange_elements<element_t<B>>(form, group, send, ExchangeSide::nothing());
+      }
+    }
     return scatter(form, group, keeps ? MPI_IN_PLACE : elements.data(), keeps ? 0 : elements.size(), whole, counts,
                    displs, root);
   }
 
- private:
+  // Without checks, as above.
   template <class Form, class T, class C, class D>
   FERROMPI_INLINE static auto scatter(Form& form, const Group& group, void* single, std::size_t count,
                                       std::span<const T> whole, const C& counts, const D& displs, int root) {
-    const auto type = datatype_of<T>();
     if constexpr (needs_exchange<C, D>) {
-      auto send = ExchangeSide::nothing();
-      if (group.rank == root) {
-        send = ExchangeSide::each(whole.data(), {integers_of(counts), integers_of(displs)});
-        send.skip_self = single == MPI_IN_PLACE;
-      }
-      const auto recv = single == MPI_IN_PLACE ? ExchangeSide::nothing() : ExchangeSide::one(single, count, root);
-      return exchange(form, group, send, recv, type);
+      const auto recv = ExchangeSide::one(single, count, root);
+      if (group.rank != root) return exchange_elements<T>(form, group, ExchangeSide::nothing(), recv);
+      return exchange_elements<T>(form, group,
+                                  ExchangeSide::each(whole.data(), {integers_of(counts), integers_of(displs)}), recv);
     } else {
+      const auto type = datatype_of<T>();
       refuse_large(form.operation, group, count);
       return with_layout(form, group, counts, displs, [&](const Layout& layout) {
         return launch<Scatterv>(form,
@@ -195,7 +204,7 @@ struct Allgatherv : VectorOperation {
 
   // In one line (gathered.hpp): the parts of all ranks, one behind the other, on every rank.
   template <BufferLike S>
-  static auto run(const Blocking& form, const Group& group, S&& local) {
+  FERROMPI_INLINE static auto run(const Blocking& form, const Group& group, S&& local) {
     return allgather_parts(form, group, std::forward<S>(local));
   }
 
@@ -226,7 +235,42 @@ struct Allgatherv : VectorOperation {
     return gather(form, group, MPI_IN_PLACE, 0, elements, counts, displs);
   }
 
+  // Without checks, as above: the parts lie one behind the other and fill `whole`.
+  template <class T>
+  FERROMPI_INLINE static void gather_behind(const Blocking& form, const Group& group, std::span<const T> own,
+                                            std::span<T> whole, const std::vector<std::size_t>& counts,
+                                            const std::vector<std::size_t>& displs) {
+    void* const single = const_cast<T*>(own.data());
+    const bool alone = ignores_a_single_displacement && group.size == 1;
+    if (alone || exceeds_int(whole.size())) [[unlikely]] {
+      const auto cold_form = cold_copy(form);
+      return gather_cold(cold_form, group, single, own.size(), whole, counts, displs);
+    }
+    Args args{single, own.size(), whole.data(), {}, datatype_of<T>(), 0, group.native};
+    if constexpr (has_large_counts) {
+      args.layout = as_it_is(counts, displs);
+    } else {
+      const auto size = static_cast<std::size_t>(group.size);
+      int* const narrow_counts = arrays_for(size).integers;
+      int* const narrow_displs = narrow_counts + size;
+      for (std::size_t r = 0; r < size; ++r) {
+        narrow_counts[r] = static_cast<int>(counts[r]);
+        narrow_displs[r] = static_cast<int>(displs[r]);
+      }
+      args.layout = {narrow_counts, narrow_displs};
+    }
+    launch<Allgatherv>(form, args);
+  }
+
  private:
+  template <class T>
+  [[gnu::cold, gnu::noinline]] static void gather_cold(const Blocking& form, const Group& group, void* single,
+                                                       std::size_t count, std::span<T> whole,
+                                                       const std::vector<std::size_t>& counts,
+                                                       const std::vector<std::size_t>& displs) {
+    gather(form, group, single, count, whole, counts, displs);
+  }
+
   template <class Form, class T, class C, class D>
   FERROMPI_INLINE static auto gather(Form& form, const Group& group, void* single, std::size_t count,
                                      std::span<T> whole, const C& counts, const D& displs) {
@@ -255,8 +299,9 @@ struct Allgatherv : VectorOperation {
     constexpr bool creeps = creeps_through_large_gathers && (may_exceed_int<C> || may_exceed_int<D>);
     if constexpr (needs_exchange<C, D> || creeps) {
       // Every rank knows all counts, so every rank decides alike.
-      if (exceeds_int(sum_of(integers_of(counts)))) [[unlikely]] {
-        return gather_large(form, group, single, count, whole, {integers_of(counts), integers_of(displs)}, type);
+      if (exceeds_int(total_of(counts))) [[unlikely]] {
+        auto&& cold_form = cold_copy(form);
+        return gather_large(cold_form, group, single, count, whole, {integers_of(counts), integers_of(displs)}, type);
       }
     }
     refuse_large(form.operation, group, count);
@@ -303,7 +348,7 @@ struct Alltoallv : CollectiveTraits {
 
   // In one line (gathered.hpp): what every rank sent to this one, in rank order.
   template <BufferLike S, class C>
-  static auto run(const Blocking& form, const Group& group, S&& send, const C& counts) {
+  FERROMPI_INLINE static auto run(const Blocking& form, const Group& group, S&& send, const C& counts) {
     return exchange_parts(form, group, std::forward<S>(send), counts);
   }
 
@@ -319,11 +364,20 @@ struct Alltoallv : CollectiveTraits {
       check_segments(form.operation, group, {integers_of(recvcounts), integers_of(rdispls)}, to.size(), true);
       checks.apart(from, to);
     }
-    const auto type = datatype_of<element_t<S>>();
+    return move(form, group, std::span<const element_t<S>>(from), sendcounts, sdispls, std::span<element_t<S>>(to),
+                recvcounts, rdispls);
+  }
+
+  // Without checks, as above.
+  template <class Form, class T, class C, class D, class E, class F>
+  FERROMPI_INLINE static auto move(Form& form, const Group& group, std::span<const T> from, const C& sendcounts,
+                                   const D& sdispls, std::span<T> to, const E& recvcounts, const F& rdispls) {
     if constexpr (VectorOperation::needs_exchange<C, D> || VectorOperation::needs_exchange<E, F>) {
-      return exchange(form, group, ExchangeSide::each(from.data(), {integers_of(sendcounts), integers_of(sdispls)}),
-                      ExchangeSide::each(to.data(), {integers_of(recvcounts), integers_of(rdispls)}), type);
+      return exchange_elements<T>(form, group,
+                                  ExchangeSide::each(from.data(), {integers_of(sendcounts), integers_of(sdispls)}),
+                                  ExchangeSide::each(to.data(), {integers_of(recvcounts), integers_of(rdispls)}));
     } else {
+      const auto type = datatype_of<T>();
       return with_layouts(
           form, group, sendcounts, sdispls, recvcounts, rdispls,
           [&](const Layout& send_layout, const Layout& recv_layout) {
@@ -345,8 +399,8 @@ struct Alltoallv : CollectiveTraits {
     if constexpr (VectorOperation::needs_exchange<C, D>) {
       auto send = ExchangeSide::nothing();
       send.buffer = MPI_IN_PLACE;
-      return exchange(form, group, send,
-                      ExchangeSide::each(elements.data(), {integers_of(counts), integers_of(displs)}), type);
+      return exchange_elements<element_t<B>>(
+          form, group, send, ExchangeSide::each(elements.data(), {integers_of(counts), integers_of(displs)}));
     } else if constexpr (fails_beyond_int && !is_blocking<Form> && may_exceed_int<C>) {
       // No rank knows the counts of all others, so the type decides.
       return exchange_copied(form, group, elements.data(), {integers_of(counts), integers_of(displs)}, type);

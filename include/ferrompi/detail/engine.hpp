@@ -120,7 +120,7 @@ template <class Form>
 inline constexpr bool is_blocking = std::is_same_v<std::remove_cvref_t<Form>, Blocking>;
 
 template <class Op, class Form, class... Tail>
-[[gnu::cold, gnu::noinline]] auto launch_shrunk(Form& form, typename Op::Args args, Tail... tail) {
+[[gnu::cold, gnu::noinline]] auto launch_shrunk(Form& form, typename Op::Args& args, Tail... tail) {
   if constexpr (is_blocking<Form>) {
     Hold hold;
     Op::shrink(args, hold);
@@ -155,7 +155,8 @@ template <class Op, class Form, class... Tail>
 FERROMPI_INLINE auto launch(Form&& form, const typename Op::Args& args, Tail... tail) {
   if (Op::must_shrink(args)) [[unlikely]] {
     auto&& cold_form = cold_copy(form);
-    return launch_shrunk<Op>(cold_form, cold_copy(args), tail...);
+    auto cold_args = cold_copy(args);
+    return launch_shrunk<Op>(cold_form, cold_args, tail...);
   }
   return form.template issue<Op>(args, tail...);
 }

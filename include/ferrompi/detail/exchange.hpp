@@ -2,6 +2,7 @@
 // each part that an int cannot count or place.
 #pragma once
 
+#include <ferrompi/datatype.hpp>
 #include <ferrompi/detail/engine.hpp>
 #include <ferrompi/detail/group.hpp>
 #include <ferrompi/detail/layout.hpp>
@@ -12,12 +13,14 @@ namespace ferrompi::detail {
 /// What one rank sends, or receives.
 struct ExchangeSide {
   enum class Kind { Nothing, One, All, Parts };
+  /// No parts are none of any type: here of the one that most are of.
+  static constexpr Segments none{{nullptr, 0, sizeof(std::size_t), false}, {nullptr, 0, sizeof(std::size_t), false}};
 
   void* buffer = nullptr;
   Kind kind = Kind::Nothing;
   int peer = 0;           // One
   std::size_t count = 0;  // One, All: the whole buffer
-  Segments parts{};       // Parts
+  Segments parts = none;  // Parts
   bool skip_self = false;
 
   static ExchangeSide nothing() { return {}; }
@@ -88,14 +91,74 @@ struct CopiedExchange : Exchange {
   }
 };
 
+/// One side where an int holds all that MPI asks for. Returns all bits of the numbers: an int holds them all if it
+/// holds that.
+FERROMPI_INLINE std::size_t fill_side(const ExchangeSide& side, const Group& group, std::size_t extent,
+                                      MPI_Datatype type, int* counts, MPI_Datatype* types) {
+  const auto size = static_cast<std::size_t>(group.size);
+  int* const displs = counts + size;
+  std::size_t bits = 0;
+  if (side.kind == ExchangeSide::Kind::Parts) {
+    for (std::size_t r = 0; r < size; ++r) {
+      const auto count = wide_at(side.parts.counts, r);
+      const auto offset = wide_at(side.parts.displs, r) * extent;
+      counts[r] = static_cast<int>(count);
+      displs[r] = static_cast<int>(offset);
+      types[r] = type;
+      bits |= count | offset;
+    }
+    if (side.skip_self) counts[group.rank] = 0;
+  } else {
+    for (std::size_t r = 0; r < size; ++r) {
+      counts[r] = displs[r] = 0;
+      types[r] = type;
+    }
+    if (side.kind == ExchangeSide::Kind::One) {
+      counts[side.peer] = static_cast<int>(side.count);
+      bits = side.count;
+    }
+  }
+  return bits;
+}
+
 template <class Form>
-auto exchange(Form& form, const Group& group, const ExchangeSide& send, const ExchangeSide& recv, MPI_Datatype type) {
+[[gnu::noinline]] auto exchange(Form& form, const Group& group, const ExchangeSide& send, const ExchangeSide& recv,
+                                MPI_Datatype type) {
   if constexpr (is_blocking<Form>) {
     ThreadStorage storage;
     form.template issue<Exchange>(plan_exchange(form.operation, group, send, recv, type, storage));
   } else {
     const auto storage = storage_of(ensure(form.hold));
     return form.template issue<Exchange>(plan_exchange(form.operation, group, send, recv, type, storage));
+  }
+}
+
+/// Parts of 64-bit counts, or one, with elements of `T`: usually an int holds them all.
+template <class T, class Form>
+FERROMPI_INLINE auto exchange_elements(Form& form, const Group& group, const ExchangeSide& send,
+                                       const ExchangeSide& recv) {
+  const auto type = datatype_of<T>();
+  if constexpr (is_blocking<Form>) {
+    const auto size = static_cast<std::size_t>(group.size);
+    // A rank that is alone is a case of its own: see `plan_exchange`.
+    if (size > 1 && are_wide(send.parts) && are_wide(recv.parts)) [[likely]] {
+      const auto& arrays = arrays_for(size);
+      int* const from = arrays.integers;
+      int* const to = from + 2 * size;
+      MPI_Datatype* const types = arrays.types;
+      const auto sent = fill_side(send, group, sizeof(T), type, from, types);
+      const auto received = fill_side(recv, group, sizeof(T), type, to, types + size);
+      if (!exceeds_int(sent | received)) [[likely]] {
+        return form.template issue<Exchange>(
+            {{send.buffer, from, from + size, types}, {recv.buffer, to, to + size, types + size}, type, group.native});
+      }
+    }
+    auto&& cold_form = cold_copy(form);
+    const auto cold_send = cold_copy(send);
+    const auto cold_recv = cold_copy(recv);
+    return exchange(cold_form, group, cold_send, cold_recv, type);
+  } else {
+    return exchange(form, group, send, recv, type);
   }
 }
 

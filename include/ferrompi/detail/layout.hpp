@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -62,7 +63,14 @@ void check_own_count(const char* operation, const Group& group, const Integers& 
 [[noreturn]] void throw_displacement_overflow(std::size_t rank);
 [[noreturn]] void throw_count_too_large(const char* operation, const Group& group, std::size_t count);
 
-[[nodiscard]] std::size_t sum_of(const Integers& integers);
+template <class R>
+[[nodiscard]] FERROMPI_INLINE std::size_t total_of(const R& range) {
+  std::size_t total = 0;
+  const auto* const values = cobre::comm::detail::data_of(range);
+  for (std::size_t i = 0, n = cobre::comm::detail::size_of(range); i < n; ++i)
+    total += static_cast<std::size_t>(values[i]);
+  return total;
+}
 [[nodiscard]] std::int64_t at(const Integers& integers, std::size_t i);
 
 /// Counts and displacements as MPI wants them: either the int or the 64-bit arrays.
@@ -114,6 +122,33 @@ class ThreadStorage {
  private:
   void* memory_;
 };
+
+/// The same for arrays that are filled where the call is made: no function of the library on the way.
+struct ThreadArrays {
+  std::size_t ranks = 0;
+  int* integers = nullptr;        // four for each rank
+  MPI_Datatype* types = nullptr;  // two for each rank
+};
+inline constinit thread_local ThreadArrays thread_arrays;
+[[gnu::cold, gnu::noinline]] void grow(ThreadArrays& arrays, std::size_t ranks);
+
+FERROMPI_INLINE ThreadArrays& arrays_for(std::size_t ranks) {
+  auto& arrays = thread_arrays;
+  if (arrays.ranks < ranks) [[unlikely]] {
+    grow(arrays, ranks);
+  }
+  return arrays;
+}
+
+/// Element `i` of integers of 64 bits, whatever their type is called.
+FERROMPI_INLINE std::uint64_t wide_at(const Integers& integers, std::size_t i) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, static_cast<const std::byte*>(integers.data) + i * sizeof value, sizeof value);
+  return value;
+}
+[[nodiscard]] FERROMPI_INLINE bool are_wide(const Segments& segments) {
+  return segments.counts.width == sizeof(std::uint64_t) && segments.displs.width == sizeof(std::uint64_t);
+}
 
 inline LayoutStorage storage_of(Hold& hold) {
   return {hold.narrow, hold.wide, hold.handles, hold.types};

@@ -132,12 +132,15 @@ struct ElementwiseReduction : CollectiveTraits {
                                       std::forward<O>(op));
   }
 
-  /// A container in, the same container out.
+  /// A container in, the same container out. It is moved when all is done: who gets an error still has it.
   template <GivenAway B, class O>
-  static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op) {
-    std::remove_cvref_t<B> result(std::forward<B>(buffer));
-    Self::run_inplace(form, group, result, std::forward<O>(op));
-    return result;
+  FERROMPI_INLINE static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op) {
+    if constexpr (std::is_const_v<B>) {
+      return run(form, group, std::remove_const_t<B>(buffer), std::forward<O>(op));
+    } else {
+      Self::run_inplace(form, group, buffer, std::forward<O>(op));
+      return std::forward<B>(buffer);
+    }
   }
 
   /// One value in, one value out.

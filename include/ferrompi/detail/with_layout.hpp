@@ -47,11 +47,31 @@ auto with_converted(Form& form, const Group& group, Body body, const Ranges&... 
   }
 }
 
+/// 64-bit integers as ints, in the arrays of this thread; false where one is more than that.
+FERROMPI_INLINE bool narrow(const Segments& segments, std::size_t size, int* counts, int* displs) {
+  std::uint64_t bits = 0;
+  for (std::size_t r = 0; r < size; ++r) {
+    const auto count = wide_at(segments.counts, r);
+    const auto displ = wide_at(segments.displs, r);
+    counts[r] = static_cast<int>(count);
+    displs[r] = static_cast<int>(displ);
+    bits |= count | displ;
+  }
+  return bits <= INT_MAX;
+}
+
 template <class Form, class C, class D, class Body>
 FERROMPI_INLINE auto with_layout(Form& form, const Group& group, const C& counts, const D& displs, Body body) {
   if constexpr (is_blocking<Form> && (all_int<C, D> || all_wide<C, D>)) {
     return body(as_it_is(counts, displs));
   } else {
+    if constexpr (is_blocking<Form> && !has_large_counts && sizeof(integer_t<C>) == 8 && sizeof(integer_t<D>) == 8) {
+      const auto size = static_cast<std::size_t>(group.size);
+      int* const narrowed = arrays_for(size).integers;
+      if (narrow({integers_of(counts), integers_of(displs)}, size, narrowed, narrowed + size)) [[likely]] {
+        return body(Layout{narrowed, narrowed + size});
+      }
+    }
     return with_converted<1>(
         form, group, [&](const auto& layouts) { return body(layouts[0]); }, counts, displs);
   }

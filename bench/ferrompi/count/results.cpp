@@ -1,0 +1,89 @@
+// Blocking operations that make the container of their result: plain C allocates as much for the same result.
+#include "operations.hpp"
+#include "plain_parts.hpp"
+
+#include <vector>
+
+double value = 1.0;
+std::size_t length = n;
+std::array<std::size_t, probe::ranks> counts = {8, 8, 8, 8};
+
+namespace {
+
+// What a caller would go on with.
+template <class T>
+[[gnu::noinline]] void keep(const T& result) {
+  __asm__ volatile("" : : "r"(&result) : "memory");
+}
+
+void gather(const Plain& c, int root) {
+  std::vector<double> all(c.rank == root ? ranks_of(c) : 0);
+  checked(MPI_Gather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, root, c.comm));
+  keep(all);
+}
+
+void gatherv(const Plain& c, int root) {
+  Parts all(c.rank == root ? ranks_of(c) : 0);
+  const std::size_t own = length;
+  checked(MPI_Gather(&own, 1, MPI_UINT64_T, all.counts.data(), 1, MPI_UINT64_T, root, c.comm));
+  if (c.rank == root) all.make_room();
+  checked(gatherv(first.data(), own, all.values.data(), all.counts.data(), all.displs.data(), root, c));
+  keep(all);
+}
+
+const Operation operations[] = {
+    {"gather of a value", [](const Plain& c) { gather(c, 1); }, [](const Communicator& c) { keep(c.gather(value, 1)); },
+     probe::Kind::RunTime},
+    {"gather of a value, at the root", [](const Plain& c) { gather(c, 0); },
+     [](const Communicator& c) { keep(c.gather(value, 0)); }, probe::Kind::RunTime},
+    {"allgather of a value",
+     [](const Plain& c) {
+       std::vector<double> all(ranks_of(c));
+       checked(MPI_Allgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, c.comm));
+       keep(all);
+     },
+     [](const Communicator& c) { keep(c.allgather(value)); }, probe::Kind::RunTime},
+
+    {"gatherv in one line", [](const Plain& c) { gatherv(c, 0); },
+     [](const Communicator& c) { keep(c.gatherv(std::span(first.data(), length), 0)); }, probe::Kind::Counts},
+    {"gatherv in one line, off the root", [](const Plain& c) { gatherv(c, 1); },
+     [](const Communicator& c) { keep(c.gatherv(std::span(first.data(), length), 1)); }, probe::Kind::Counts},
+    {"allgatherv in one line",
+     [](const Plain& c) {
+       Parts all(ranks_of(c));
+       const std::size_t own = length;
+       checked(MPI_Allgather(&own, 1, MPI_UINT64_T, all.counts.data(), 1, MPI_UINT64_T, c.comm));
+       all.make_room();
+       checked(allgatherv(first.data(), own, all, c));
+       keep(all);
+     },
+     [](const Communicator& c) { keep(c.allgatherv(std::span(first.data(), length))); }, probe::Kind::Counts},
+    {"scatterv in one line",
+     [](const Plain& c) {
+       std::size_t own = 0;
+       checked(MPI_Scatter(counts.data(), 1, MPI_UINT64_T, &own, 1, MPI_UINT64_T, 0, c.comm));
+       std::vector<double> part(own);
+       std::vector<std::size_t> displs(c.rank == 0 ? counts.size() : 0);
+       if (c.rank == 0) Parts::lay_out(counts, displs);
+       checked(scatterv(many.data(), counts.data(), displs.data(), part.data(), own, 0, c));
+       keep(part);
+     },
+     [](const Communicator& c) { keep(c.scatterv(many, counts, 0)); }, probe::Kind::Counts},
+    {"alltoallv in one line",
+     [](const Plain& c) {
+       Parts all(ranks_of(c));
+       checked(MPI_Alltoall(counts.data(), 1, MPI_UINT64_T, all.counts.data(), 1, MPI_UINT64_T, c.comm));
+       all.make_room();
+       std::vector<std::size_t> displs(counts.size());
+       Parts::lay_out(counts, displs);
+       checked(alltoallv(many.data(), counts.data(), displs.data(), all, c));
+       keep(all);
+     },
+     [](const Communicator& c) { keep(c.alltoallv(many, counts)); }, probe::Kind::Counts},
+};
+
+}  // namespace
+
+int main() {
+  return count_all(operations);
+}
