@@ -2,11 +2,15 @@
 // memory is.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "ferrompi/ranks.hpp"
 
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 namespace large {
 
@@ -35,6 +39,40 @@ void for_each_stretch(std::size_t origin, std::size_t count, F f) {
   }
 }
 
+inline void fill(std::span<Byte> to, int rank, int round) {
+  for_each_stretch(0, to.size(), [&](std::size_t i, std::size_t length) {
+    std::size_t done = 0;
+    for (; done < std::min(length, period); ++done) to[i + done] = pattern(i + done, rank, round);
+    while (done < length) {
+      const std::size_t more = std::min(done, length - done);
+      std::memcpy(&to[i + done], &to[i], more);
+      done += more;
+    }
+    return true;
+  });
+}
+
+// The first place at which the bytes differ from what `expected(i)` says, or their number. What is expected is made of
+// the pattern from `origin` on.
+template <class Expected>
+std::size_t first_difference(std::span<const Byte> in, Expected expected, std::size_t origin = 0) {
+  std::size_t result = in.size();
+  for_each_stretch(origin, in.size(), [&](std::size_t i, std::size_t length) {
+    const std::size_t first = std::min(length, period);
+    std::size_t k = 0;
+    while (k < first && in[i + k] == expected(i + k)) ++k;
+    // What equals what stands a period before it, back to a period that is right, is right.
+    if (k == first && std::memcmp(&in[i], &in[i] + first, length - first) == 0) return true;
+    while (in[i + k] == expected(i + k)) ++k;
+    result = i + k;
+    return false;
+  });
+  return result;
+}
+inline std::size_t matches(std::span<const Byte> in, int rank, int round) {
+  return first_difference(in, [=](std::size_t i) { return pattern(i, rank, round); });
+}
+
 // Memory that is not touched before it is filled.
 class Bytes {
  public:
@@ -43,46 +81,68 @@ class Bytes {
   std::span<Byte> all() { return {data_.get(), length_}; }
   std::span<Byte> part(std::size_t from, std::size_t count) { return all().subspan(from, count); }
 
-  void fill(std::size_t from, std::size_t count, int rank, int round) {
-    for_each_stretch(0, count, [&, to = part(from, count)](std::size_t i, std::size_t length) {
-      std::size_t done = 0;
-      for (; done < std::min(length, period); ++done) to[i + done] = pattern(i + done, rank, round);
-      while (done < length) {
-        const std::size_t more = std::min(done, length - done);
-        std::memcpy(&to[i + done], &to[i], more);
-        done += more;
-      }
-      return true;
-    });
-  }
+  void fill(std::size_t from, std::size_t count, int rank, int round) { large::fill(part(from, count), rank, round); }
   void clear() {
     if (length_ > 0) std::memset(data_.get(), 0xee, length_);
   }
 
-  // The first place at which the part differs from what `expected(i)` says, or `count`. What is expected is made of the
-  // pattern from `origin` on.
   template <class Expected>
   std::size_t first_difference(std::size_t from, std::size_t count, Expected expected, std::size_t origin = 0) {
-    std::size_t result = count;
-    for_each_stretch(origin, count, [&, in = part(from, count)](std::size_t i, std::size_t length) {
-      const std::size_t first = std::min(length, period);
-      std::size_t k = 0;
-      while (k < first && in[i + k] == expected(i + k)) ++k;
-      // What equals what stands a period before it, back to a period that is right, is right.
-      if (k == first && std::memcmp(&in[i], &in[i] + first, length - first) == 0) return true;
-      while (in[i + k] == expected(i + k)) ++k;
-      result = i + k;
-      return false;
-    });
-    return result;
+    return large::first_difference(part(from, count), expected, origin);
   }
   std::size_t matches(std::size_t from, std::size_t count, int rank, int round) {
-    return first_difference(from, count, [=](std::size_t i) { return pattern(i, rank, round); });
+    return large::matches(part(from, count), rank, round);
   }
 
  private:
   std::unique_ptr<Byte[]> data_;
   std::size_t length_;
+};
+
+// As long as it says, but of little memory: there are so many pieces, each mapped again and again over its share.
+class Repeated {
+ public:
+  Repeated(std::size_t pieces, std::size_t share, std::size_t piece) : length_(pieces * share) {
+    base_ = map(nullptr, length_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    for (std::size_t p = 0; p < pieces; ++p) {
+      const int memory = memfd_create("piece", 0);
+      if (memory < 0 || ftruncate(memory, static_cast<off_t>(piece)) != 0) throw std::runtime_error("no memory");
+      for (std::size_t at = 0; at < share; at += piece) {
+        map(base_ + p * share + at, std::min(piece, share - at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+            memory);
+      }
+      close(memory);
+    }
+  }
+  ~Repeated() { munmap(base_, length_); }
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  [[nodiscard]] std::span<Byte> all() const { return {base_, length_}; }
+
+ private:
+  static Byte* map(void* where, std::size_t length, int access, int flags, int memory) {
+    void* const address = mmap(where, length, access, flags, memory, 0);
+    if (address == MAP_FAILED) throw std::runtime_error("mmap failed");
+    return static_cast<Byte*>(address);
+  }
+
+  Byte* base_ = nullptr;
+  std::size_t length_;
+};
+
+// An input of the pattern, which comes back after so many elements. Nothing may be received into it.
+class Input {
+ public:
+  explicit Input(std::size_t length) : memory_(1, length, comes_back) {}
+
+  [[nodiscard]] std::span<const Byte> all() const { return memory_.all(); }
+  void fill(int rank, int round) { large::fill(memory_.all().first(comes_back), rank, round); }
+  [[nodiscard]] std::size_t matches(int rank, int round) const { return large::matches(all(), rank, round); }
+
+ private:
+  static constexpr std::size_t comes_back = period * stretch;
+  Repeated memory_;
 };
 
 class InEveryForm : public Ranks {

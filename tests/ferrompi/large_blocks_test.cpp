@@ -1,13 +1,9 @@
 // Blocks of four ranks that are together more than an int counts: with two there is nobody between the root and the
 // others. The buffers are as long as they say, but of little memory, which is mapped again and again. Not part of the
 // default run: `ctest -C Large -L large`.
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <climits>
-#include <cstring>
-
 #include "ferrompi/large.hpp"
+
+#include <algorithm>
 
 using namespace ferrompi;
 
@@ -20,46 +16,30 @@ static_assert(block < INT_MAX && 4 * block > INT_MAX);
 // Blocks one behind the other, each of memory of its own.
 class Blocks {
  public:
-  explicit Blocks(std::size_t count) : count_(count) {
-    base_ = map(nullptr, count * block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    for (std::size_t b = 0; b < count; ++b) {
-      const int memory = memfd_create("block", 0);
-      if (memory < 0 || ftruncate(memory, piece) != 0) throw std::runtime_error("no memory for a block");
-      for (std::size_t at = b * block; at < (b + 1) * block; at += piece) {
-        map(base_ + at, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory);
-      }
-      close(memory);
-    }
-  }
-  ~Blocks() { munmap(base_, count_ * block); }
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  explicit Blocks(std::size_t count) : count_(count), memory_(count, block, piece) {}
 
-  std::span<std::uint8_t> all() { return {base_, count_ * block}; }
+  std::span<std::uint8_t> all() { return memory_.all(); }
   void fill(std::size_t b, int rank, int round) {
-    for (std::size_t i = 0; i < piece; ++i) base_[b * block + i] = pattern(i, rank, round);
+    for (std::size_t i = 0; i < piece; ++i) at(b)[i] = pattern(i, rank, round);
   }
   void clear() {
-    for (std::size_t b = 0; b < count_; ++b) std::memset(base_ + b * block, 0xee, piece);
+    for (std::size_t b = 0; b < count_; ++b) std::ranges::fill(at(b), std::uint8_t{0xee});
   }
   bool holds(std::size_t b, int rank, int round) const {
     std::size_t i = 0;
-    while (i < piece && base_[b * block + i] == pattern(i, rank, round)) ++i;
+    while (i < piece && at(b)[i] == pattern(i, rank, round)) ++i;
     return i == piece;
   }
 
  private:
-  static std::uint8_t* map(void* where, std::size_t length, int access, int flags, int memory) {
-    void* const address = mmap(where, length, access, flags, memory, 0);
-    if (address == MAP_FAILED) throw std::runtime_error("mmap failed");
-    return static_cast<std::uint8_t*>(address);
-  }
+  // The memory of a block, wherever it is looked at.
+  [[nodiscard]] std::span<std::uint8_t> at(std::size_t b) const { return memory_.all().subspan(b * block, piece); }
   static std::uint8_t pattern(std::size_t i, int rank, int round) {
     return static_cast<std::uint8_t>(i * 7 + (i >> 13) + static_cast<std::size_t>(rank * 31 + round));
   }
 
-  std::uint8_t* base_ = nullptr;
   std::size_t count_;
+  large::Repeated memory_;
 };
 
 class LargeBlocks : public large::InEveryForm {

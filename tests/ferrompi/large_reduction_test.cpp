@@ -20,17 +20,17 @@ class LargeReductions : public Large {
 
 class LargeReductionsElsewhere : public LargeReductions {
  protected:
-  Bytes send{n};
+  Input send{n};
 
   template <class Look, class B, class I, class P>
   void run_elsewhere(Look look, B blocking, I nonblocking, P persistent) {
     const auto refill = [&](int round) {
-      send.fill(0, n, rank, round);
+      send.fill(rank, round);
       data.clear();
     };
     const auto look_at_both = [&](int round) {
       look(round);
-      EXPECT_EQ(send.matches(0, n, rank, round), n) << "the input, round " << round;
+      EXPECT_EQ(send.matches(rank, round), n) << "the input, round " << round;
     };
     run(refill, look_at_both, blocking, nonblocking, persistent);
   }

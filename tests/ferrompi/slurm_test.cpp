@@ -136,6 +136,8 @@ TEST_F(Slurm, PrefersTheNewNames) {
   EXPECT_EQ(slurm::node_list(), "new[0-4]");
   EXPECT_EQ(slurm::num_tasks(), 2);
   EXPECT_EQ(slurm::node_name(), "n1");
+  unsetenv("SLURM_STEP_NUM_TASKS");
+  EXPECT_EQ(slurm::num_tasks(), 9);
 }
 
 TEST_F(Slurm, FallsBackToTheOldNameWhereTheNewOneIsGarbage) {

@@ -7,8 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 using namespace ferrompi;
 
@@ -33,7 +36,7 @@ TEST(Topology, ListsEveryRankOnThisMachine) {
   EXPECT_EQ(topology.size(), world.size());
   ASSERT_EQ(topology.num_hosts(), 1u) << topology;
   ASSERT_EQ(topology.hosts().size(), 1u);
-  EXPECT_FALSE(topology.hosts()[0].hostname.empty());
+  EXPECT_EQ(topology.hosts()[0].hostname, world.processor_name());
   ASSERT_EQ(static_cast<int>(topology.hosts()[0].ranks.size()), world.size());
   for (int rank = 0; rank < world.size(); ++rank) {
     EXPECT_EQ(topology.hosts()[0].ranks[static_cast<std::size_t>(rank)], rank);
@@ -45,6 +48,35 @@ TEST(Topology, SaysTheWholeVersionOfTheLibrary) {
   EXPECT_EQ(topology.library_version(), Mpi::library_version());
   EXPECT_EQ(topology.standard_version(), Mpi::version());
   EXPECT_EQ(topology.thread_level(), test_mpi().thread_level());
+}
+
+// The variables of a job that the tests may themselves run in are put back.
+TEST(Topology, TellsTheSlurmJobOfRankZero) {
+  const auto world = test_mpi().world();
+  constexpr const char* names[] = {"SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_NODELIST",
+                                   "SLURM_CPUS_PER_TASK"};
+  std::vector<std::optional<std::string>> before;
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    before.push_back(value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+    unsetenv(name);
+  }
+  EXPECT_FALSE(world.topology().slurm().has_value());
+  if (world.rank() == 0) {
+    setenv("SLURM_JOB_ID", "4711", 1);
+    setenv("SLURM_JOB_NODELIST", "n[1-2]", 1);
+    setenv("SLURM_CPUS_PER_TASK", "6", 1);
+  }
+  const auto slurm = world.topology().slurm();
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (before[i]) {
+      setenv(names[i], before[i]->c_str(), 1);
+    } else {
+      unsetenv(names[i]);
+    }
+  }
+  ASSERT_TRUE(slurm.has_value());
+  EXPECT_EQ(*slurm, (SlurmInfo{"4711", "n[1-2]", 6}));
 }
 
 TEST(Topology, OrdersHostsByTheirLowestRank) {

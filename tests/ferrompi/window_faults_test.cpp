@@ -18,6 +18,7 @@ struct {
   bool no_copy_of_hints = false;
   int freed = 0;
   MPI_Win made = MPI_WIN_NULL;
+  std::optional<std::string> hint;  // what MPI was told about "alloc_shared_noncontig"
 } planted;
 
 class WindowFaults : public Ranks {
@@ -72,6 +73,10 @@ int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler handler) {
 int MPI_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win) {
   const int code = PMPI_Win_allocate_shared(size, unit, info, comm, base, win);
   planted.made = *win;
+  MPI_Info copy = MPI_INFO_NULL;
+  if (info != MPI_INFO_NULL && PMPI_Info_dup(info, &copy) == MPI_SUCCESS) {
+    planted.hint = Info::adopt(copy).get("alloc_shared_noncontig");
+  }
   return planted.no_window ? MPI_ERR_NO_SPACE : code;
 }
 
@@ -118,6 +123,20 @@ TEST_F(WindowFaults, AWindowThatOneRankLacksIsFreedByNobody) {
   EXPECT_EQ(planted.freed, 0) << "freeing takes all ranks";
   EXPECT_EQ(PMPI_Win_free(&planted.made), MPI_SUCCESS);
   expect_usable();
+}
+
+TEST_F(WindowFaults, HintsReachMpiWithWhatTheLayoutSays) {
+  const auto hint_of = [&](const Info& info, WindowLayout layout) {
+    planted.hint.reset();
+    auto window = SharedWindow<double>::allocate(world, 8, info, layout);
+    EXPECT_EQ(window.remote(size - 1).size(), 8U);
+    return planted.hint;
+  };
+  const Info apart{{"alloc_shared_noncontig", "true"}};
+  EXPECT_EQ(hint_of(apart, WindowLayout::Contiguous), "true");
+  EXPECT_EQ(hint_of(apart, WindowLayout::Separate), "true");
+  EXPECT_EQ(hint_of(Info{{"no_locks", "false"}}, WindowLayout::Separate), "true");
+  EXPECT_EQ(hint_of(Info{{"no_locks", "false"}}, WindowLayout::Contiguous), std::nullopt);
 }
 
 TEST_F(WindowFaults, HintsThatOneRankCannotCopyLeaveNobodyWaiting) {

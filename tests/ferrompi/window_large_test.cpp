@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 TEST(WindowLarge, PutAndGetMoveMoreThanAnIntCounts) {
   const auto world = test_mpi().world();
   constexpr std::size_t count = (std::size_t{1} << 31) + 5;
+  constexpr auto others = static_cast<std::ptrdiff_t>(count) - 3;  // each of which is 1
   const int last = world.size() - 1;
   auto window = SharedWindow<std::uint8_t>::allocate(world, world.rank() == 0 ? count : 0);
   EXPECT_EQ(window.remote(0).size(), count);
@@ -35,6 +37,9 @@ TEST(WindowLarge, PutAndGetMoveMoreThanAnIntCounts) {
   EXPECT_EQ(window.remote(0)[std::size_t{1} << 30], 3);
   EXPECT_EQ(window.remote(0)[count - 2], 1);
   EXPECT_EQ(window.remote(0).back(), 4);
+  if (world.rank() == 0) {
+    EXPECT_EQ(std::ranges::count(window.local(), 1), others);
+  }
   if (world.rank() == last) {
     std::fill(values.begin(), values.end(), std::uint8_t{0});
     window.target(0).get(values);
@@ -45,6 +50,7 @@ TEST(WindowLarge, PutAndGetMoveMoreThanAnIntCounts) {
     EXPECT_EQ(values[std::size_t{1} << 30], 3);
     EXPECT_EQ(values[count - 2], 1);
     EXPECT_EQ(values.back(), 4);
+    EXPECT_EQ(std::ranges::count(values, 1), others);
   }
 }
 

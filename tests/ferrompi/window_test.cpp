@@ -188,12 +188,6 @@ TEST(Window, HoldsStructs) {
   EXPECT_EQ(got[0].volume, 2.5);
 }
 
-TEST(Window, TakesHints) {
-  const auto world = test_mpi().world();
-  auto window = SharedWindow<double>::allocate(world, 8, Info{{"alloc_shared_noncontig", "true"}});
-  EXPECT_EQ(window.remote(world.size() - 1).size(), 8u);
-}
-
 TEST(Window, PutsAndGetsBetweenFences) {
   const auto world = test_mpi().world();
   auto window = SharedWindow<std::int64_t>::allocate(world, 8);
