@@ -72,7 +72,10 @@ Job::Job(const Plan& plan)
 bool Job::advance() {
   const auto now = Clock::now();
   // Where nobody looked for so long, this process was stopped, or the whole machine: that is no time that ranks took.
-  if (now - looked_ > longest_between_looks) begun_ += now - looked_;
+  if (now - looked_ > longest_between_looks) {
+    begun_ += now - looked_;
+    paused_ = true;
+  }
   looked_ = now;
   const auto waited = now - begun_;
   Rank& victim = ranks_[plan_.victim];
@@ -218,6 +221,7 @@ std::string Job::problems() const {
 
 std::vector<Clock::duration> Job::detection_times() const {
   std::vector<Clock::duration> times;
+  if (paused_) return times;
   for (std::size_t rank = 0; rank < plan_.size; ++rank) {
     const Report& report = board_->reports[rank];
     if (rank != plan_.victim && report.ending == Ending::PeerFailed) {

@@ -91,7 +91,7 @@ class Job {
   [[nodiscard]] std::string problems() const;
   /// Whether that is nothing but that somebody knew too late.
   [[nodiscard]] bool was_only_late() const;
-  /// How long after the fall each of the others knew.
+  /// How long after the fall each of the others knew; nothing of a job that was stopped as a whole meanwhile.
   [[nodiscard]] std::vector<Clock::duration> detection_times() const;
 
  private:
@@ -116,6 +116,7 @@ class Job {
   std::optional<Clock::time_point> stopped_;
   bool killed_ = false;
   bool hung_ = false;
+  bool paused_ = false;
 };
 
 }  // namespace crash

@@ -17,6 +17,8 @@ struct Tally {
   std::vector<std::string> problems;
   std::set<std::string> points;  // at which somebody fell
   std::vector<Clock::duration> detections;
+  Clock::duration slowest{0};  // of them, and whose it was
+  std::string slowest_plan;
 
   /// Numbers, and the detection times as a histogram.
   void print(const std::string& title) const;

@@ -1,5 +1,6 @@
 #include "crash/rank.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -55,6 +56,18 @@ void visit(const CrashPoint& point) {
   if (visits_here++ == plan_here->visit) fall();
 }
 
+// Two hosts of one machine have half of its cores each: else both count on all of them, and their ranks spin.
+void keep_to_half_of_the_cores(bool first) {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  const int count = CPU_COUNT(&cores);
+  int seen = 0;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores) && (seen++ < count / 2) != first) CPU_CLR(core, &cores);
+  }
+  (void)sched_setaffinity(0, sizeof cores, &cores);  // of a single core there is no half: both keep it
+}
+
 CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   // Who falls before it is known to the others is missed only when the time for coming is up.
   const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
@@ -63,7 +76,11 @@ CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   // Ranks that go from the network to shared memory know each other already.
   const bool known = over_tcp && plan.point != nullptr && std::string_view(plan.point->name()).starts_with("shm.");
   const auto patience = lethal && at_start && !known ? 2s : 30s;
-  if (plan.setup == Setup::TcpOnTwoHosts) test::enter_host(rank * 2 < plan.size ? "first" : "second");
+  if (plan.setup == Setup::TcpOnTwoHosts) {
+    const bool first = rank * 2 < plan.size;
+    test::enter_host(first ? "first" : "second");
+    if (plan.size > 3) keep_to_half_of_the_cores(first);  // fewer may spin: that is tried out too
+  }
   if (over_tcp) {
     auto config = test::tcp_config(name, rank, plan.size);
     config.connect_timeout = patience;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <vector>
+
 #include "stress/soak.hpp"
+#include "support/processes.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "support/shm_ranks.hpp"
 #endif
@@ -24,6 +28,10 @@ void soak(const std::vector<Config>& configs) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(std::chrono::minutes(50)), "right");
 }
 
+TEST(Soak, OnLocal) {
+  const cobre::comm::CommBackend comm(cobre::comm::LocalBackend{});
+  EXPECT_EQ(stress::soak(comm, stress::soak_operations(), 20261115), "right");
+}
 #ifdef COBRE_COMM_HAS_SHM
 TEST(Soak, OnShm) {
   soak(test::shm_configs(3));
