@@ -245,6 +245,29 @@ inline std::string parted(bool requests, const std::string& odd_ones) {
   return told + (requests ? told : "InvalidCommunicator; ") + "InvalidCommunicator";
 }
 
+/// What a rank of three is told where rank 1 begins a request and the others make a call that waits.
+inline std::string words_of_parting(const CommBackend& comm) {
+  for (int i = 0; i < lanes; ++i) comm.ibarrier().wait();
+  std::vector<float> data(4);
+  try {
+    if (comm.rank() == 1) {
+      comm.iallreduce_inplace(data, ReduceOp::Max).wait();
+    } else {
+      comm.barrier();
+    }
+  } catch (const cobre::comm::CollectiveMismatch& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+/// What that has to be.
+inline std::string parted_in_words(std::size_t rank) {
+  return std::string(rank == 1 ? "allreduce" : "barrier") + " on rank " + std::to_string(rank) +
+         " of 3: the ranks do not agree on the operation: rank 0 is in barrier, rank 1 in nonblocking allreduce of "
+         "4 x float with Max; all ranks must call the same operations in the same order with arguments that fit "
+         "together (differing: rank 1)";
+}
+
 // Two regions, and the fence of one of them.
 inline std::vector<cobre::comm::CommRegion<int>> regions_of(const CommBackend& comm) {
   std::vector<cobre::comm::CommRegion<int>> regions;
