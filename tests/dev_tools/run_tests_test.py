@@ -1,6 +1,10 @@
 """run-tests: nothing that failed is lost on the way to the last line."""
 import json
+import signal
+import subprocess
+import time
 import unittest
+from pathlib import Path
 
 from sandbox import Sandbox
 
@@ -49,6 +53,29 @@ class RunTests(Sandbox):
         code, last, text = self.outcome()
         self.assertEqual((code, last), (1, "1 passed, 1 failed"))
         self.assertIn("| broken code", text)
+
+    def test_the_next_configuration_is_compiled_while_tests_run(self):
+        self.command("cmake", f'case "$*" in *--build*two*) touch "{self.root}/compiled";; esac')
+        waiting = f'for i in $(seq 1200); do [ -e "{self.root}/compiled" ] && break; sleep 0.05; done; [ -e "{self.root}/compiled" ] || exit 1'
+        self.command("ctest", f'{waiting}\nmkdir -p "{self.root}/build/$2"\ncp "{self.root}/$2.xml" "${{@: -1}}"')
+        self.assertEqual(self.outcome()[:2], (0, "3 passed, 0 failed"))
+
+    def test_compiling_leaves_the_cores_to_tests(self):
+        self.command("cmake", f'chrt --pid $$ > "{self.root}/policy"')
+        self.outcome("one")
+        self.assertIn("SCHED_IDLE", (self.root / "policy").read_text(encoding="utf-8"))
+
+    def test_whoever_interrupts_it_ends_what_it_started_aside(self):
+        for interrupt in (signal.SIGINT, signal.SIGTERM):
+            begun = self.root / f"begun{interrupt}"
+            self.command("cmake", f'echo $$ > "{begun}.part"; mv "{begun}.part" "{begun}"; exec sleep 60')
+            with subprocess.Popen(**self.start("run-tests", "one"), stdout=subprocess.PIPE) as tool:
+                while not begun.exists():
+                    time.sleep(0.01)
+                tool.send_signal(interrupt)
+                tool.communicate(timeout=60)
+            self.assertNotEqual(tool.returncode, 0)
+            self.assertFalse(Path(f"/proc/{begun.read_text(encoding='utf-8').strip()}").exists())
 
     def test_no_tests_at_all_is_no_success(self):
         self.results(one=[], two=[])

@@ -27,7 +27,10 @@ class Sandbox(unittest.TestCase):
         file = self.root / "calls"
         return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
-    def run_tool(self, name, *arguments):
+    def start(self, name, *arguments):
+        """What a process is made of that runs one of the tools."""
         environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"}
-        command = [str(self.root / "tools/dev" / name), *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return {"args": [str(self.root / "tools/dev" / name), *arguments], "env": environment}
+
+    def run_tool(self, name, *arguments):
+        return subprocess.run(**self.start(name, *arguments), capture_output=True, text=True, check=False)
