@@ -1,15 +1,19 @@
 #include "comm/core/waiting_cpus.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "unit/control_groups.hpp"
 
 namespace {
 
+using cobre::comm::core::allowed_cpus;
 using cobre::comm::core::cpu_quota;
+using cobre::comm::core::move_to_share;
 
 class CpuQuota : public testing::Test {
  protected:
@@ -55,6 +59,37 @@ TEST_F(CpuQuota, ReadsTheFirstVersionOfControlGroups) {
 TEST_F(CpuQuota, IsUnlimitedWhereNothingCanBeRead) {
   groups_.remove();
   EXPECT_EQ(quota(), unlimited);
+}
+
+std::vector<int> own_cpus() {
+  const auto mask = allowed_cpus();
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    const auto number = static_cast<std::size_t>(cpu);
+    if ((mask[number / 64] >> (number % 64) & 1) != 0) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+// The kernel may move a thread on at once, but not again and again.
+bool comes_to(int cpu, std::size_t place, std::size_t ranks) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    move_to_share(place, ranks);
+    if (sched_getcpu() == cpu) return true;
+  }
+  return false;
+}
+
+TEST(MovingToAShareOfTheCpus, GivesEachTheSameNumberOfRanksInOrder) {
+  const auto cpus = own_cpus();
+  const std::size_t ranks = 3 * cpus.size();
+  for (std::size_t place = 0; place < ranks; ++place) EXPECT_TRUE(comes_to(cpus[place / 3], place, ranks)) << place;
+}
+
+TEST(MovingToAShareOfTheCpus, LeavesTheThreadFreeToGoElsewhere) {
+  const auto before = allowed_cpus();
+  move_to_share(1, 2);
+  EXPECT_EQ(allowed_cpus(), before);
 }
 
 }  // namespace

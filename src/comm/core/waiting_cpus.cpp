@@ -45,6 +45,21 @@ CpuMask allowed_cpus() noexcept {
   return mask;
 }
 
+void move_to_share(std::size_t place, std::size_t ranks) noexcept {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const auto cpus = static_cast<std::size_t>(CPU_COUNT(&allowed));
+  std::size_t before = place * cpus / ranks;  // so many CPUs are for others
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || before-- > 0) continue;
+    cpu_set_t share;
+    CPU_ZERO(&share);
+    CPU_SET(cpu, &share);
+    if (sched_setaffinity(0, sizeof share, &share) == 0) (void)sched_setaffinity(0, sizeof allowed, &allowed);
+    return;
+  }
+}
+
 std::size_t count(const CpuMask& mask) noexcept {
   std::size_t cpus = 0;
   for (const std::uint64_t word : mask) cpus += static_cast<std::size_t>(std::popcount(word));

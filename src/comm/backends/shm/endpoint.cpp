@@ -15,6 +15,7 @@
 #include "comm/backends/shm/scratch.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/waiting_cpus.hpp"
 #include "comm/topology/host.hpp"
 #include "comm/topology/placement.hpp"
 
@@ -100,6 +101,7 @@ Endpoint::Endpoint(const ShmConfig& config, Gathering gathering)
   try_ways();
   channel_.set_timeout(config.timeout);
   channel_.block_of(rank_).attached.store(channel_.sequence(), std::memory_order_release);  // pairs with Witness
+  if (settings_.policy.shares_cores()) core::move_to_share(rank_, size_);
 }
 
 Endpoint::~Endpoint() {

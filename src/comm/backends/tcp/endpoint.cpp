@@ -13,6 +13,7 @@
 #include "comm/backends/tcp/transport.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/waiting_cpus.hpp"
 #include "comm/topology/host.hpp"
 
 namespace cobre::comm::tcp {
@@ -62,6 +63,7 @@ void Endpoint::meet() {
     rendezvous->confirm(connect(std::move(gathering), [&] { rendezvous->check(); }));
   }
   complete([&] { rendezvous->check(); });
+  if (policy_.shares_cores()) core::move_to_share(hosts_.place, hosts_.neighbours().size());
 }
 
 bool Endpoint::on_one_host() const noexcept {

@@ -22,6 +22,8 @@ constexpr std::size_t early_bytes = 16384;  // of one link
 // Up to here the copy out of what was taken early costs less than telling the kernel about several places, and who is
 // behind gets many messages in one call. Longer ones go straight to where they belong.
 constexpr std::size_t longest_among_others = 2048;
+// Up to here the copy behind the header costs less than telling the kernel about two places.
+constexpr std::size_t longest_in_one_piece = 1024;
 
 // How long a rank that waits goes on asking. Where ranks outnumber cores it hands its core round so often and then
 // sleeps: one that goes on takes the core away from those it waits for, and one that sleeps at once is woken for every
@@ -106,8 +108,7 @@ class Wire::Outgoing {
 
   /// True where anything moved.
   bool advance() {
-    Parts parts(&header_, data_, bytes_, done_);
-    const ssize_t sent = sendmsg(fd_, &parts.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = done_ == 0 && bytes_ <= longest_in_one_piece ? send_in_one_piece() : send_in_parts();
     if (sent >= 0) [[likely]] {
       done_ += static_cast<std::size_t>(sent);
       return sent > 0;
@@ -117,6 +118,17 @@ class Wire::Outgoing {
   }
 
  private:
+  ssize_t send_in_one_piece() {
+    std::array<std::byte, sizeof(Header) + longest_in_one_piece> whole;
+    std::memcpy(whole.data(), &header_, sizeof(Header));
+    if (bytes_ > 0) std::memcpy(whole.data() + sizeof(Header), data_, bytes_);
+    return ::send(fd_, whole.data(), sizeof(Header) + bytes_, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+  ssize_t send_in_parts() {
+    Parts parts(&header_, data_, bytes_, done_);
+    return sendmsg(fd_, &parts.message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+
   Wire& wire_;
   std::size_t peer_;
   int fd_;
