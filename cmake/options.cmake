@@ -43,6 +43,7 @@ option(COBRE_COMM_BUILD_BENCH "Build the benchmarks" OFF)
 option(COBRE_COMM_BENCH_PEERS "Build every peer of cobre-comm bench whose library is installed here"
   ${COBRE_COMM_BUILD_BENCH})
 option(COBRE_COMM_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(COBRE_COMM_PRECOMPILE "Parse once what most sources of a library include" ${PROJECT_IS_TOP_LEVEL})
 option(COBRE_COMM_CRASH_POINTS "Plant the places in which a test lets ranks die (src/comm/core/crash_point.hpp)" OFF)
 set(COBRE_COMM_SANITIZE "" CACHE STRING "Sanitizers for the whole build, such as address,undefined or thread")
 

@@ -12,12 +12,11 @@ target_compile_options(cobre_compile_options INTERFACE
   $<$<BOOL:${COBRE_COMM_WERROR}>:-Werror>
   # The bits of a reduction must not depend on whether a compiler fused a multiplication into an addition.
   -ffp-contract=off)
-# Where several sources are compiled as one (CMAKE_UNITY_BUILD), each is a file that another one includes, and sees what is
-# local to others. Where each is compiled by itself these warnings are on, with both compilers: the linter's is clang.
-if(CMAKE_UNITY_BUILD)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
-  target_compile_options(cobre_compile_options INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-endif()
+# Where several sources are compiled as one (UNITY_BUILD), each is a file that another one includes, and sees what is local to
+# others. Where each is compiled by itself these warnings are on.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+target_compile_options(cobre_compile_options INTERFACE
+  "$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>")
 if(COBRE_COMM_CRASH_POINTS)
   target_compile_definitions(cobre_compile_options INTERFACE COBRE_COMM_CRASH_POINTS)
 endif()
@@ -47,9 +46,9 @@ function(cobre_add_library target)
 endfunction()
 
 # cobre_precompile_headers(<target> [<header>…]): these, and what most sources include, are parsed once. Each source names what
-# it uses all the same: the linter reads it without this.
+# it uses all the same: a configuration without COBRE_COMM_PRECOMPILE reads it without this.
 function(cobre_precompile_headers target)
-  if(PROJECT_IS_TOP_LEVEL)
+  if(COBRE_COMM_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN}
       <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <memory> <mutex> <optional> <span> <string>
       <thread> <vector>)

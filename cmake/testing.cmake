@@ -63,6 +63,7 @@ endif()
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp CONTENT "int main() {}\n")
 add_executable(cobre_test_headers ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp)
 target_link_libraries(cobre_test_headers PRIVATE cobre_test_options)
+set_target_properties(cobre_test_headers PROPERTIES UNITY_BUILD OFF)
 target_precompile_headers(cobre_test_headers PRIVATE
   <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
 
@@ -75,8 +76,8 @@ function(cobre_test_target name)
   add_executable(${name} ${arg_SOURCES} ${cobre_test_extras})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
-  target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # each file of a test has helpers of its own
+  target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
 endfunction()
 
 function(cobre_add_test name)
