@@ -141,11 +141,15 @@ inline std::vector<Operation> operations() {
          comm.reduce_scatter_block(times(data, comm.size()), data, a.op, a.reproducible);
        })},
       {"create_shared_region",
-       {"count", "options"},
+       {"type", "count", "options"},
        [](const CommBackend& comm, const Arguments& a) {
          cobre::comm::RegionOptions options;
          options.huge_pages = a.huge_pages;
-         (void)comm.create_shared_region<double>(a.count, options);
+         if (a.other_type) {  // of another length: pages do not know what they hold
+           (void)comm.create_shared_region<float>(a.count, options);
+         } else {
+           (void)comm.create_shared_region<double>(a.count, options);
+         }
        }},
       {"split", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.split(0); }},
       {"duplicate", {}, [](const CommBackend& comm, const Arguments&) { (void)comm.duplicate(); }},

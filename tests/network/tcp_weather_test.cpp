@@ -83,13 +83,16 @@ TEST(TcpWeather, NothingComingThroughIsAFailureWithinTheConfiguredTime) {
 
 TEST(TcpWeather, WithoutIpv6NothingIsMissed) {
   const Network network(2);
-  const auto forbid = [](const char* name) { std::ofstream(std::string("/proc/sys/net/ipv6/conf/") + name) << 1; };
+  const auto forbid = [](const std::string& name) {
+    std::ofstream("/proc/sys/net/ipv6/conf/" + name) << 1 << std::flush;
+    int forbidden = 0;
+    std::ifstream("/proc/sys/net/ipv6/conf/" + name) >> forbidden;
+    return forbidden == 1;
+  };
   for (const std::size_t host : {0U, 1U}) {
     test::Process there([&]() -> std::string {
       network.enter(host);
-      forbid("all/disable_ipv6");
-      forbid("default/disable_ipv6");
-      return "";
+      return forbid("all/disable_ipv6") && forbid("default/disable_ipv6") ? "" : "IPv6 is still there";
     });
     EXPECT_EQ(there.words(), "");
   }

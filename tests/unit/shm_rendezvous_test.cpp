@@ -1,6 +1,8 @@
 // How a group comes together, and every way in which it does not.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -251,6 +253,39 @@ TEST(ShmRendezvous, IgnoresAnotherUserWhoConnects) {
   auto one = process_of(configs[1]);
   EXPECT_EQ(zero.words(), "sum 2");
   EXPECT_EQ(one.words(), "sum 2");
+}
+
+// Connects to that door again and again.
+std::string knock_without_end(const ShmConfig& config, const std::atomic<bool>& done, std::atomic<int>& knocks) {
+  using namespace cobre::comm::shm;
+  const std::string name = socket_name(config.name);
+  if (setuid(65534) != 0) return "cannot become nobody";
+  for (const auto until = Clock::now() + 20s; !done && Clock::now() < until;) {
+    const auto link = open_socket();
+    if (connect_to(link, name) == 0) ++knocks;
+  }
+  return "gone";
+}
+
+TEST(ShmRendezvous, KeepsItsDeadlineWhileAnotherUserKnocksWithoutEnd) {
+  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
+  struct State {
+    std::atomic<bool> done{false};
+    std::atomic<int> knocks{0};
+  };
+  const test::Shared<State> state;
+  auto config = shm_config(unique_name(), 0, 2);
+  config.connect_timeout = 500ms;
+  std::vector<Process> strangers;
+  for (int i = 0; i < 4; ++i) {
+    strangers.emplace_back([&] { return knock_without_end(config, state->done, state->knocks); });
+  }
+  const auto begin = Clock::now();
+  EXPECT_NE(attach_and_add(config).find("rank 1 did not come"), std::string::npos);
+  EXPECT_LT(Clock::now() - begin, 10s);
+  state->done = true;
+  EXPECT_GT(state->knocks, 100);
+  for (auto& stranger : strangers) EXPECT_EQ(stranger.words(), "gone");
 }
 
 TEST(ShmConfiguration, IsRefusedBeforeAnythingHappens) {

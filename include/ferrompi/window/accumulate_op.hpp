@@ -21,7 +21,6 @@ class AccumulateOp {
   /// The target stays: an atomic load when fetching.
   static const AccumulateOp NoOp;  // NOLINT(readability-identifier-naming)
 
-  [[nodiscard]] constexpr bool is_reduction() const noexcept { return code_ >= 0; }
   /// Only for a reduction.
   [[nodiscard]] constexpr ReduceOp reduce_op() const noexcept { return static_cast<ReduceOp>(code_); }
   friend constexpr bool operator==(AccumulateOp, AccumulateOp) noexcept = default;

@@ -190,7 +190,6 @@ class Channel {
   [[nodiscard]] ChannelBlock& block() const noexcept { return block_; }
 
   /// Steps inside an operation. All ranks count them alike: an operation of n steps moves the base by n everywhere.
-  [[nodiscard]] Word step_base() const noexcept { return steps_; }
   void take_steps(Word count) noexcept { steps_ += count; }
   [[nodiscard]] algorithms::MailNote& mail_note() noexcept { return noted_ ? noted_.mail() : mine_.mail; }
   void publish_filled(Word step) noexcept { publish(mine_.filled.value, steps_ + step); }

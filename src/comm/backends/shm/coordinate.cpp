@@ -33,6 +33,7 @@ constexpr auto patience_with_visitor = 2s;                 // from connecting to
 constexpr auto patience_with_predecessor = 1s;             // an earlier group of that name may be on its way out
 constexpr auto patience_with_latecomers = 1s;              // who shall hear why there will be no group
 constexpr std::size_t most_visitors = largest_group + 64;  // that have connected and not said hello
+constexpr int most_accepted_at_once = 64;                  // between two looks at the clock and at everybody else
 
 struct Visitor {
   core::Descriptor link;
@@ -168,8 +169,9 @@ class Coordinator {
     if (entries[0].revents != 0) accept_visitors();
   }
 
+  // Whoever knocks without end does not keep this rank here.
   void accept_visitors() {
-    while (visitors_.size() < most_visitors) {
+    for (int count = 0; count < most_accepted_at_once && visitors_.size() < most_visitors; ++count) {
       core::Descriptor link(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!link) return;
       if (owner_of(link).uid != geteuid()) continue;  // another user: nothing is read, nothing is said
