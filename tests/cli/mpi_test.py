@@ -120,6 +120,8 @@ class Naming(CommandTest):
         for rank in (0, 1):
             job = run("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, rank)
             self.expect_named(job, rank, "was killed by signal 9 (SIGKILL)")
+            for line in re.findall(r"^cobre-comm: rank 1 of 3 .*$", job.stderr, re.MULTILINE):
+                self.expect_as_on_the_page(line)
             self.assertIn(job.returncode, (9, 137))  # as MPICH's launcher has it, and as Open MPI's
 
     def test_one_that_ends_with_a_code(self):

@@ -239,6 +239,7 @@ class Failing(CommandTest):
                 self.assertEqual(job.returncode, 128 + number, job.stderr)
                 self.assertRegex(self.last_word(job), rf"rank 2 of 4 .* was killed by signal {int(number)} "
                                                       rf"\({number.name}\) after barrier")
+                self.expect_as_on_the_page(self.last_word(job))
                 return seconds
 
             self.expect_within(2.5, kill)
@@ -307,6 +308,7 @@ class Failing(CommandTest):
             self.assertEqual(job.returncode, 124)
             self.assertIn("3 of 3 ranks still run after 3 s (--timeout): rank 1 after barrier, "
                           "ranks 0 and 2 in allreduce of 1 x double with Max; ending them", job.stderr)
+            self.expect_as_on_the_page(next(line for line in job.stderr.splitlines() if "still run" in line))
             return seconds
 
         self.expect_within(5, be_stuck, least=3.0)
@@ -317,7 +319,7 @@ class InParts(CommandTest):
 
     BACKENDS = [("shm", "0"), ("tcp", "0"), ("tcp", "1")][:3 if TCP else 1]  # and whether tcp uses shared memory
 
-    def expect(self, words, *arguments, backends=BACKENDS):
+    def expect(self, words, *arguments, backends=BACKENDS, on_the_page=False):
         """What the launcher says of rank 2 of 4, killed when it says that it is there and has come to rest."""
         for backend, shares in backends:
             job = start("run", "-n", 4, "--backend", backend, RANKS, *arguments, 2,
@@ -334,6 +336,8 @@ class InParts(CommandTest):
             self.assertEqual(lines[0][0], "rank 2 of 4", err)
             with self.subTest(backend=backend, shares=shares, arguments=arguments):
                 self.assertEqual(lines[0][1], words)
+                if on_the_page:
+                    self.expect_as_on_the_page(re.search(r"^cobre-comm: rank 2 of 4 .*$", err, re.MULTILINE)[0])
 
     def test_a_collective_there_is_named(self):
         self.expect("in barrier of a communicator of 2 ranks made by split", "part", "split", "barrier")
@@ -350,7 +354,7 @@ class InParts(CommandTest):
 
     def test_a_part_of_a_part_is_no_different(self):
         self.expect("in recv from rank 1 with tag 7 of a communicator of 2 ranks made by split, where it is rank 0",
-                    "part", "nested", "recv")
+                    "part", "nested", "recv", on_the_page=True)
 
     def test_the_ranks_of_a_node_are_named_with_how_they_are_had(self):
         self.expect("in barrier of a communicator of 4 ranks made by node", "part", "node", "barrier")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
 import own_mpi_directory  # noqa: E402, F401
@@ -13,6 +14,8 @@ COMMAND = os.environ["COBRE_COMM_COMMAND"]
 RANKS = os.environ["COBRE_COMM_TEST_RANKS"]
 LIMIT = 30  # seconds, for anything
 STARTED = []  # by the test that runs
+PAGE = Path(__file__).parents[2] / "docs/command.md"
+SAMPLES = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)  # of what the launcher says
 
 
 def start(*arguments, **how):
@@ -37,6 +40,14 @@ def write_script(file, text):
         out.write(text)
     os.chmod(draft, 0o755)
     os.replace(draft, file)
+
+
+def form_of(line):
+    """Without what no two jobs have in common: processes, the signal, the time, and how many were still running."""
+    line = re.sub(r"\(pid \d+ on \S+\)", "(pid … on …)", line.strip())
+    line = re.sub(r"signal \d+ \(SIG\w+\)", "signal …", line)
+    line = re.sub(r"after [\d.]+ s \(--timeout\)", "after … s (--timeout)", line)
+    return re.sub(r"; ending the other \d+$", "", line)
 
 
 def is_alive(pid):
@@ -75,6 +86,9 @@ class CommandTest(unittest.TestCase):
             for stream in (job.stdout, job.stderr):
                 if stream is not None:
                     stream.close()
+
+    def expect_as_on_the_page(self, line):
+        self.assertIn(form_of(line), list(map(form_of, SAMPLES)), f"{PAGE} shows no such line")
 
     def wait_until(self, condition, what, seconds=LIMIT):
         end = time.monotonic() + seconds

@@ -82,6 +82,15 @@ class Commands(unittest.TestCase):
         self.assertEqual(len(on_all_pages("bash")), 2)
         self.assertEqual(len(on_all_pages("cmake")), 2)
 
+    def test_what_stands_behind_no_program_is_compared_elsewhere_or_is_no_output(self):
+        # What the launcher says, which the tests in tests/cli compare with what it does; formulas; a protocol.
+        apart = {}
+        for page in PAGES:
+            text = re.sub(r"^```cpp\n.*?^```\n(?:\n```text\n.*?^```\n)?", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+            if count := len(re.findall(r"^```text$", text, re.MULTILINE)):
+                apart[page.relative_to(ROOT).as_posix()] = count
+        self.assertEqual(apart, {"docs/algorithms.md": 1, "docs/command.md": 4, "docs/sddp.md": 2})
+
     def test_each_way_to_start_ranks_is_understood(self):
         self.provide("app", "sum", "basel")
         for line in self.commands("cobre-comm run "):

@@ -37,6 +37,16 @@ if grep -rlF --include='*.cmake' --include='*.pc' --include='*.hpp' -e "$build" 
   exit 1
 fi
 
+# What the package must give to those who insist on it, and must refuse: as the build was asked for, not as the package says.
+present='' absent=''
+for part in mpi tcp shm hwloc; do
+  if grep -q "^COBRE_COMM_${part^^}:BOOL=ON$" "$build/CMakeCache.txt"; then
+    present+="$part;"
+  else
+    absent+="$part;"
+  fi
+done
+
 configure() {
   cmake -S "$source/$package" -B "$folder/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_PREFIX_PATH="$prefix" "$@"
@@ -44,7 +54,11 @@ configure() {
 
 case $way in
   cmake)
-    configure
+    if [ "$package" = cobre-comm ]; then
+      configure -DPRESENT="${present%;}" -DABSENT="${absent%;}"
+    else
+      configure
+    fi
     cmake --build "$folder/build"
     program=$folder/build/consumer
     ;;

@@ -12,7 +12,7 @@ LAYERS = (ROOT / "tools/dev/layers.txt").read_text(encoding="utf-8")
 def run(check, files):
     """Runs a check over a tree made of `files`, a dictionary of path to text."""
     with tempfile.TemporaryDirectory() as folder:
-        for path, text in {"tools/dev/layers.txt": LAYERS, **files}.items():
+        for path, text in {"tools/dev/layers.txt": LAYERS, "tools/dev/no-messages.txt": "", **files}.items():
             file = Path(folder, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
@@ -158,6 +158,57 @@ class Tables(Tree):
     def test_so_is_one_of_ferrompi_or_of_the_command(self):
         self.refuses(self.tree(without="tag"), "src/ferrompi/c.cpp: is outside of what can be carried")
         self.refuses(self.tree(without="give"), "tools/cobre-comm/d.cpp: give the one or the other, not both")
+
+    # What a user reads is often put together far from a throw, or on another rank.
+    ELSEWHERE = {
+        'std::string problem_with(int rank) { return core::format("rank {} came without an "\n "address", rank); }\n':
+            "rank … came without an address",
+        'std::throw_with_nested(Refused(where, core::format("MPI refused a buffer of {}", count)));\n': "MPI refused a buffer of",
+        'if (!file) refuse(where, "the kernel gave no memory file");\n': "the kernel gave no memory file",
+        'tell(arrived, Kind::Refused, "a process came twice");\n': "a process came twice",
+        'problem = late ? "it does not answer" : "";\n': "it does not answer",
+        'core::warn("no room for a message");\n': "no room for a message",
+        'std::fprintf(stderr, "rank %d: an exception destroys %s\\n", rank, what);\n': "rank …: an exception destroys",
+        """const char quote = '"'; say("behind a single quote");\n""": "behind a single quote",
+    }
+
+    def elsewhere(self, *rows):
+        tree = self.tree() | {f"src/comm/core/e{i}.cpp": source for i, source in enumerate(self.ELSEWHERE)}
+        tree["docs/error-catalogue.md"] += "".join(f"`{row}`\n" for row in rows)
+        return tree
+
+    def test_a_message_that_is_put_together_elsewhere_is_named_too(self):
+        texts = list(self.ELSEWHERE.values())
+        self.accepts(self.elsewhere(*texts))
+        for i, text in enumerate(texts):
+            with self.subTest(text=text):
+                rest = texts[:i] + texts[i + 1:]
+                self.refuses(self.elsewhere(*rest), f"src/comm/core/e{i}.cpp: {text}\n", "1 rows are wrong or missing")
+
+    def test_a_row_that_breaks_off_is_not_enough(self):
+        self.refuses(self.elsewhere(*(text[:-1] for text in self.ELSEWHERE.values())), f"{len(self.ELSEWHERE)} rows")
+
+    def test_words_of_the_page_that_are_no_message_do_not_count_as_one(self):
+        tree = self.tree() | {"src/comm/core/e.cpp": 'refuse("the memory file cannot grow");\n'}
+        tree["docs/error-catalogue.md"] += "It may be that the memory file cannot grow.\n"
+        self.refuses(tree, "src/comm/core/e.cpp: the memory file cannot grow")
+
+    def test_what_no_user_sees_at_run_time_needs_no_row(self):
+        sources = ('// they say "this is only a comment" here\n', 'static_assert(f(g(1)), "two buffers of one length");\n',
+                   'command->add_flag("--tag", tag, "Begin every line with its rank");\n', 'say("two words");\n',
+                   'const char* const help = R"(how it is called\nand "why" so)";\n')
+        self.accepts(self.tree() | {"src/comm/core/e.cpp": "".join(sources)})
+
+    def test_an_exception_needs_a_reason_and_a_text_that_it_is_for(self):
+        tree = self.tree() | {"src/comm/core/e.cpp": 'derive("the key of a job");\n'}
+        exceptions = "tools/dev/no-messages.txt"
+        for what in ('"the key of"', "src/comm/core/e.cpp"):
+            with self.subTest(what=what):
+                self.accepts(tree | {exceptions: f"# of texts\n{what} | a key is derived from it\n"})
+                self.refuses(self.tree() | {exceptions: f"{what} | a key is derived from it\n"}, f"for nothing: {what}")
+                result = run(self.check, tree | {exceptions: f"{what}\n"})
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("no reason is given", result.stderr)
 
     def test_a_variable_that_is_not_in_the_table_is_named(self):
         self.refuses(self.tree(environment="\n"), "src/comm/core/b.cpp: COBRE_SHM_COLOUR")
