@@ -156,6 +156,23 @@ TEST(TcpRendezvous, NeedsASecretBeyondLoopback) {
   }
 }
 
+// Where the coordinator is on loopback, but a door of this rank would be open to others.
+TEST(TcpRendezvous, NeedsASecretToBindBeyondLoopback) {
+  const std::vector<std::pair<std::string, std::string>> ways{
+      {"127.0.0.1", "0.0.0.0"}, {"127.0.0.1", "192.0.2.7"}, {"::1", "::"}};
+  for (const auto& [coordinator, bound] : ways) {
+    for (const std::size_t rank : {0U, 1U}) {
+      auto configs = tcp_configs(2, [&](auto& config) {
+        config.coordinator = coordinator;
+        config.bind_address = bound;
+        config.secret = {};
+        config.connect_timeout = 200ms;
+      });
+      EXPECT_THROW((void)TcpBackend::connect(configs[rank]), cobre::comm::MissingConfiguration) << bound << rank;
+    }
+  }
+}
+
 TEST(TcpRendezvous, NeedsNoSecretOnLoopback) {
   auto ranks = start_connecting(tcp_configs(3, [](auto& config) { config.secret = {}; }));
   expect_fine(ranks);
