@@ -53,8 +53,10 @@ bool report_startup(const char* what, int wanted_milliseconds, const Start& star
                     *std::min_element(board->began.begin(), board->began.end()));
   }
   std::sort(times.begin(), times.end());
-  std::printf("%s: %zu ranks are up after %.2f ms (median), %.2f ms (longest of %zu); wanted: within %d ms\n", what,
-              size, times[times.size() / 2] / 1e3, times.back() / 1e3, times.size(), wanted_milliseconds);
+  const double median = times[times.size() / 2] / 1e3;
+  std::printf("%s: %zu ranks are up after %.2f ms (median), %.2f ms (longest of %zu); wanted: within %d ms: %s\n", what,
+              size, median, times.back() / 1e3, times.size(), wanted_milliseconds,
+              median <= wanted_milliseconds ? "met" : "MISSED");
   return true;
 }
 

@@ -112,6 +112,14 @@ TEST(ChooseBroadcast, TakesTheTreeForShortMessagesAndForTwoRanks) {
   EXPECT_EQ(choose_broadcast(2, 64 * mebibyte, loopback), BroadcastAlgorithm::Binomial);
 }
 
+TEST(ChooseBroadcast, ScattersMessagesOfMediumLengthAndGathersThemEverywhere) {
+  for (const std::size_t ranks : {5UL, 8UL, 13UL}) {
+    EXPECT_EQ(choose_broadcast(ranks, 128 * kibibyte, loopback), BroadcastAlgorithm::ScatterAllgather) << ranks;
+    EXPECT_EQ(choose_broadcast(ranks, 256 * kibibyte, ethernet), BroadcastAlgorithm::ScatterAllgather) << ranks;
+  }
+  EXPECT_EQ(choose_broadcast(64, mebibyte, ethernet), BroadcastAlgorithm::ScatterAllgather);
+}
+
 TEST(ChooseBroadcast, PassesLongMessagesOnWhileTheyArrive) {
   EXPECT_EQ(choose_broadcast(4, 32 * mebibyte, loopback), BroadcastAlgorithm::Chain);
   EXPECT_EQ(choose_broadcast(9, 32 * mebibyte, ethernet), BroadcastAlgorithm::Chain);

@@ -2,11 +2,16 @@
 
 #include <cobre/comm/warnings.hpp>
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "comm/algorithms/mailroom.hpp"
 #include "comm/backends/tcp/address.hpp"
@@ -17,13 +22,14 @@
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "tcp_parsers.hpp"
 
 namespace {
 
 using namespace cobre::comm;
 using namespace cobre::comm::tcp;
 
-constexpr std::size_t job_size = 4;
+constexpr std::size_t job_size = fuzz::job_size;
 
 template <class Body>
 Body body_from(std::span<const std::byte> bytes) {
@@ -45,6 +51,40 @@ void accept(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(take);
   }
   if (acceptance.state() == Acceptance::State::Trusted) __builtin_trap();  // it does not know the key
+}
+
+// A door that says what an honest one would, changed by what the fuzzer likes, and hangs up where that ends.
+void introduce_at_a_door(std::span<const std::byte> bytes) {
+  static const Key key = key_from_secret("fuzz");
+  constexpr std::size_t whole = sizeof(Response) + sizeof(Admission);
+  bytes = bytes.first(std::min(bytes.size(), whole));
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) __builtin_trap();
+  core::Descriptor near(ends[0]);
+  const core::Descriptor far(ends[1]);
+  const auto deadline = Clock::now() + std::chrono::seconds(2);
+  std::thread door([&, changes = bytes]() mutable {
+    Acceptance acceptance(key);
+    const auto say = [&](std::span<const std::byte> frame) {
+      std::vector<std::byte> said(frame.begin(), frame.end());
+      said.resize(std::min(said.size(), changes.size()));
+      for (std::size_t i = 0; i < said.size(); ++i) said[i] ^= changes[i];
+      changes = changes.subspan(said.size());
+      return send_all(far.get(), said, deadline) && !changes.empty();
+    };
+    const auto hear = [&] {
+      const auto frame = acceptance.wanted();
+      if (!receive_all(far.get(), frame, deadline)) return false;
+      return acceptance.advance(frame.size()) != Acceptance::State::Failed;
+    };
+    if (hear() && say(acceptance.answer()) && hear()) (void)say(raw(acceptance.admission()));
+    (void)shutdown(far.get(), SHUT_WR);
+  });
+  const Introduction met = introduce(near.get(), key, Purpose::Join, 1, 0, deadline);
+  near = core::Descriptor();
+  door.join();
+  const bool honest = bytes.size() == whole && std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; });
+  if ((met.refusal == Refusal::None) != honest) __builtin_trap();
 }
 
 // A rank that presents itself, and a table.
@@ -196,14 +236,15 @@ void address(std::span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  switch (data[0] % 7) {
-    case 0: accept(bytes); break;
-    case 1: join(bytes); break;
-    case 2: reply(bytes); break;
-    case 3: listen(bytes); break;
-    case 4: header(bytes); break;
-    case 5: address(bytes); break;
-    default: messages(bytes); break;
+  switch (static_cast<fuzz::Parser>(data[0] % fuzz::parser_count)) {
+    case fuzz::Parser::Accept: accept(bytes); break;
+    case fuzz::Parser::Join: join(bytes); break;
+    case fuzz::Parser::Reply: reply(bytes); break;
+    case fuzz::Parser::Listen: listen(bytes); break;
+    case fuzz::Parser::Header: header(bytes); break;
+    case fuzz::Parser::Address: address(bytes); break;
+    case fuzz::Parser::Messages: messages(bytes); break;
+    case fuzz::Parser::Introduce: introduce_at_a_door(bytes); break;
   }
   return 0;
 }

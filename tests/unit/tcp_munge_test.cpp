@@ -1,7 +1,13 @@
 // MUNGE in the place of a secret, by a real munged.
 
 #include <gtest/gtest.h>
+#include <munge.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
 
 #include "comm/backends/tcp/credential.hpp"
 #include "support/mounts.hpp"
@@ -23,22 +29,19 @@ class TcpMunge : public testing::Test {
     // All of /run, so that nothing is made in that of the machine.
     test::require(mount("tmpfs", "/run", "tmpfs", 0, "mode=755") == 0, "a place for the socket of MUNGE");
     ASSERT_EQ(std::system("mkdir /run/munge && chown munge:munge /run/munge"), 0);
-  }
-
-  void SetUp() override {
-    daemon_.emplace([]() -> std::string {
+    daemon.emplace([]() -> std::string {
       execlp("runuser", "runuser", "-u", "munge", "--", "munged", "--foreground", "--force", nullptr);
       return "cannot be started";
     });
-    ASSERT_TRUE(test::eventually([] { return runs(); })) << daemon_->words();
+    ASSERT_TRUE(test::eventually([] { return runs(); })) << daemon->words();
   }
-  void TearDown() override {
-    daemon_->signal(SIGTERM);
-    (void)daemon_->await_end();
+  static void TearDownTestSuite() {
+    daemon->signal(SIGTERM);
+    (void)daemon->await_end();
+    daemon.reset();
   }
 
- private:
-  std::optional<test::Process> daemon_;
+  inline static std::optional<test::Process> daemon;
 };
 
 TEST_F(TcpMunge, CarriesASecretOnceBetweenProcessesOfOneUser) {
@@ -52,6 +55,41 @@ TEST_F(TcpMunge, CarriesASecretOnceBetweenProcessesOfOneUser) {
   EXPECT_FALSE(read_credential(Credential{}));
   credential.bytes = 5000;
   EXPECT_FALSE(read_credential(credential));
+}
+
+// Who speaks to MUNGE without this library, and so need not keep to what it would do.
+constexpr uid_t somebody_else = 65534;
+
+test::Process as_somebody_else(const std::function<std::string()>& body) {
+  return test::Process([&]() -> std::string { return setuid(somebody_else) == 0 ? body() : "still root"; });
+}
+
+TEST_F(TcpMunge, DoesNotVouchForAnotherUserWhoeverThatOneWroteItFor) {
+  const Bytes32 secret = random_bytes();
+  auto writer = as_somebody_else([&]() -> std::string {
+    char* text = nullptr;
+    const munge_err_t error = munge_encode(&text, nullptr, secret.data(), static_cast<int>(secret.size()));
+    return error == EMUNGE_SUCCESS ? text : munge_strerror(error);
+  });
+  const std::string text = writer.words();
+  Credential credential;
+  ASSERT_LT(text.size(), credential.text.size());
+  ASSERT_EQ(text.substr(0, 6), "MUNGE:") << text;
+  std::ranges::copy(text, credential.text.begin());
+  credential.bytes = static_cast<std::uint32_t>(text.size());
+  EXPECT_FALSE(read_credential(credential));
+}
+
+TEST_F(TcpMunge, LetsNobodyElseReadWhatAProcessWrote) {
+  const Credential credential = write_credential(random_bytes());
+  auto reader = as_somebody_else([&]() -> std::string {
+    const std::string text(credential.text.data(), credential.bytes);
+    void* payload = nullptr;
+    int length = 0;
+    return munge_strerror(munge_decode(text.c_str(), nullptr, &payload, &length, nullptr, nullptr));
+  });
+  EXPECT_EQ(reader.words(), munge_strerror(EMUNGE_CRED_UNAUTHORIZED));
+  EXPECT_TRUE(read_credential(credential)) << "it was readable";
 }
 
 TEST_F(TcpMunge, StandsInForTheSecretOfAJob) {

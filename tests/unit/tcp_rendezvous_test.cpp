@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <ios>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "comm/backends/tcp/endpoint.hpp"
 #include "comm/backends/tcp/sockets.hpp"
 #include "support/slurm_job.hpp"
 #include "support/tcp_ranks.hpp"
@@ -156,6 +164,23 @@ TEST(TcpRendezvous, NeedsASecretBeyondLoopback) {
   }
 }
 
+// Where the coordinator is on loopback, but a door of this rank would be open to others.
+TEST(TcpRendezvous, NeedsASecretToBindBeyondLoopback) {
+  const std::vector<std::pair<std::string, std::string>> ways{
+      {"127.0.0.1", "0.0.0.0"}, {"127.0.0.1", "192.0.2.7"}, {"::1", "::"}};
+  for (const auto& [coordinator, bound] : ways) {
+    for (const std::size_t rank : {0U, 1U}) {
+      auto configs = tcp_configs(2, [&](auto& config) {
+        config.coordinator = coordinator;
+        config.bind_address = bound;
+        config.secret = {};
+        config.connect_timeout = 200ms;
+      });
+      EXPECT_THROW((void)TcpBackend::connect(configs[rank]), cobre::comm::MissingConfiguration) << bound << rank;
+    }
+  }
+}
+
 TEST(TcpRendezvous, NeedsNoSecretOnLoopback) {
   auto ranks = start_connecting(tcp_configs(3, [](auto& config) { config.secret = {}; }));
   expect_fine(ranks);
@@ -201,6 +226,53 @@ TEST(TcpRendezvous, TellsEveryoneOfARankThatDiedWhileTheOthersCame) {
 TEST(TcpRendezvous, MakesSixteenRanksAJob) {
   auto ranks = start_connecting(tcp_configs(16));
   expect_fine(ranks);
+}
+
+std::ptrdiff_t sockets_of_this_process() {
+  return std::ranges::count_if(std::filesystem::directory_iterator("/proc/self/fd"), [](const auto& descriptor) {
+    std::error_code gone;  // the one by which the list is read
+    return std::filesystem::read_symlink(descriptor.path(), gone).string().starts_with("socket:");
+  });
+}
+
+// Of sixteen, each has seven at distances that are powers of two: links for operations, for messages and of its
+// sentinel to each of them, and its door. The other eight it meets when it has something for them.
+TEST(TcpRendezvous, OpensSocketsOnlyForThePatternsInUse) {
+  const test::Shared<test::Meeting> counted;
+  auto ranks = test::start_ranks(tcp_configs(16), [&](const TcpBackend& comm) -> std::string {
+    comm.barrier();
+    (void)comm.broadcast(1, 3);
+    (void)comm.allreduce(1, cobre::comm::ReduceOp::Sum);
+    const auto of_usual_patterns = sockets_of_this_process();
+    counted->wait_for(comm.size());
+    std::vector<int> to(comm.size());
+    std::vector<int> from(comm.size());
+    comm.alltoall(to, from);
+    const auto of_all_pairs = sockets_of_this_process();
+    counted->wait_for(comm.size());
+    return std::to_string(of_usual_patterns) + ", then " + std::to_string(of_all_pairs);
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "22, then 30");
+}
+
+TEST(TcpRendezvous, MeasuresWhatMessagesCostAndTellsEveryRankTheSame) {
+  const auto configs = tcp_configs(3);
+  const auto words_of = [](const cobre::comm::algorithms::Costs& costs) {
+    std::ostringstream words;
+    words << std::hexfloat << costs.message << " " << costs.byte << " " << costs.folded;
+    return words.str();
+  };
+  std::vector<test::Process> ranks;
+  for (const TcpConfig& config : configs) {
+    ranks.emplace_back([&] {
+      const cobre::comm::tcp::Endpoint endpoint(config);
+      return words_of(endpoint.tuning().costs);
+    });
+  }
+  const std::string measured = ranks[0].words();
+  EXPECT_NE(measured, words_of({}));
+  EXPECT_EQ(std::ranges::count(measured, ' '), 2) << measured;
+  for (const std::size_t rank : {1U, 2U}) EXPECT_EQ(ranks[rank].words(), measured);
 }
 
 TEST(TcpRendezvous, OfOneRankNeedsNobody) {

@@ -1,54 +1,34 @@
 // Those who do not belong: they cannot join, crash, read or spoof a job, and the delay that they cause is bounded.
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/owner.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "support/tcp_ranks.hpp"
+#include "unit/tcp_visits.hpp"
 
 namespace {
 
 using namespace cobre::comm::tcp;
 using cobre::comm::core::Descriptor;
+using test::all_that_comes;
+using test::coordinator_address;
+using test::knock;
 using test::start_connecting;
 using test::tcp_configs;
 using namespace std::chrono_literals;
-
-Address address_of(const cobre::comm::TcpConfig& config) {
-  return resolve(config.coordinator, config.port).addresses.at(0);
-}
-
-// Connects as soon as rank 0 listens.
-Descriptor knock(const Address& address) {
-  for (int attempt = 0; attempt < 500; ++attempt) {
-    Opened opened = open_connection(address, std::nullopt, Clock::now() + 1s);
-    if (opened.socket) return std::move(opened.socket);
-    std::this_thread::sleep_for(10ms);
-  }
-  ADD_FAILURE() << "rank 0 never listened";
-  return {};
-}
-
-std::string all_that_comes(int socket, std::chrono::milliseconds longest) {
-  std::string words;
-  char byte = 0;
-  while (receive_all(socket, std::as_writable_bytes(std::span(&byte, 1)), Clock::now() + longest)) words += byte;
-  return words;
-}
 
 // A job of two whose second rank comes late, and what a stranger does meanwhile.
 void expect_a_job_to_survive(const std::function<void(const Address&)>& stranger,
                              std::chrono::milliseconds longest = 5s) {
   const auto configs = tcp_configs(2, [](auto& config) { config.connect_timeout = 20s; });
   auto first = start_connecting({configs[0]});
-  stranger(address_of(configs[0]));
+  stranger(coordinator_address(configs[0]));
   const auto begin = Clock::now();
   auto second = start_connecting({configs[1]});
   EXPECT_EQ(first[0].words(), "fine");
@@ -127,107 +107,6 @@ TEST(TcpStranger, WhoGuessesTheProofIsNotAdmitted) {
   });
 }
 
-// Passes a handshake on between a connector and the door, and keeps what the connector said.
-std::string relay(int connector, int door) {
-  std::string said;
-  const auto pass = [](int from, int to, std::size_t bytes) {
-    std::string frame(bytes, '\0');
-    EXPECT_TRUE(receive_all(from, std::as_writable_bytes(std::span(frame)), Clock::now() + 2s));
-    EXPECT_TRUE(send_all(to, std::as_bytes(std::span(frame)), Clock::now() + 2s));
-    return frame;
-  };
-  said += pass(connector, door, sizeof(Challenge));
-  (void)pass(door, connector, sizeof(Response));
-  said += pass(connector, door, sizeof(Proof));
-  (void)pass(door, connector, sizeof(Admission));
-  return said;
-}
-
-// A door that admits whoever proves to know the key, for as long as `visit` lasts; how many it admitted.
-std::size_t admitted_during(const Key& key, const std::function<void(const Address&)>& visit) {
-  Address here = resolve("127.0.0.1", 0).addresses.at(0);
-  std::vector<Descriptor> doors;
-  doors.push_back(open_listener(here, 8).socket);
-  here = Address::local_of(doors.front().get());
-  Reception reception(key, std::move(doors), 8);
-  std::atomic<bool> over{false};
-  std::thread visitor([&] {
-    visit(here);
-    over = true;
-  });
-  std::size_t guests = 0;
-  while (!over) {
-    for (const Guest& guest : reception.serve()) {
-      ++guests;
-      (void)send_all(guest.socket.get(), raw(guest.admission), Clock::now() + 1s);
-    }
-    std::this_thread::sleep_for(1ms);
-  }
-  visitor.join();
-  return guests;
-}
-
-// Everything that a true rank once said, word for word.
-TEST(TcpStranger, WhoRepeatsWhatARankSaidIsNotAdmitted) {
-  const Key key = key_from_secret("the job");
-  const std::size_t guests = admitted_during(key, [&](const Address& door) {
-    Address middle = resolve("127.0.0.1", 0).addresses.at(0);
-    const Descriptor listener = std::move(open_listener(middle, 1).socket);
-    middle = Address::local_of(listener.get());
-    std::thread true_rank([&] {
-      const Descriptor socket = knock(middle);
-      EXPECT_EQ(introduce(socket.get(), key, Purpose::Join, 1, 0, Clock::now() + 2s).refusal, Refusal::None);
-    });
-    EXPECT_TRUE(await(listener.get(), POLLIN, Clock::now() + 2s));
-    const Descriptor connector(accept(listener.get(), nullptr, nullptr));
-    const Descriptor to_door = knock(door);
-    const std::string said = relay(connector.get(), to_door.get());
-    true_rank.join();
-
-    const Descriptor again = knock(door);
-    EXPECT_TRUE(send_all(again.get(), std::as_bytes(std::span(said)), Clock::now() + 1s));
-    EXPECT_EQ(all_that_comes(again.get(), 500ms).size(), sizeof(Response));
-  });
-  EXPECT_EQ(guests, 1U);
-}
-
-TEST(TcpStranger, OfAnEarlierJobWithTheSameSecretCannotLinkToThisOne) {
-  const Key secret = key_from_secret("one secret for two jobs");
-  const Bytes32 first = random_bytes();
-  const Bytes32 second = random_bytes();
-  const Key old_links = authenticate(secret, {label("cobre-comm tcp: links of job"), raw(first)});
-  const Key new_links = authenticate(secret, {label("cobre-comm tcp: links of job"), raw(second)});
-  const std::size_t guests = admitted_during(new_links, [&](const Address& door) {
-    const Descriptor socket = knock(door);
-    EXPECT_EQ(introduce(socket.get(), old_links, Purpose::Data, 1, 0, Clock::now() + 2s).refusal, Refusal::Stranger);
-  });
-  EXPECT_EQ(guests, 0U);
-}
-
-// While a job runs: strangers at every port that it has.
-TEST(TcpStranger, DoesNotDisturbAJobThatRuns) {
-  auto configs = tcp_configs(3);
-  auto ranks = test::start_ranks(configs, [](const cobre::comm::TcpBackend& comm) -> std::string {
-    const auto until = Clock::now() + 1s;
-    int rounds = 0;
-    // Rank 0's clock decides for all.
-    while (comm.broadcast(Clock::now() < until, 0)) {
-      if (comm.allreduce(1, cobre::comm::ReduceOp::Sum) != 3) return "wrong";
-      ++rounds;
-    }
-    return rounds > 10 ? "fine" : "stalled";
-  });
-  const auto until = Clock::now() + 1s;
-  const std::string noise(4096, '\x5a');
-  while (Clock::now() < until) {
-    // The rendezvous is closed, and what is still open gives nothing away.
-    const Opened opened = open_connection(address_of(configs[0]), std::nullopt, Clock::now() + 100ms);
-    if (opened.socket) (void)send_all(opened.socket.get(), std::as_bytes(std::span(noise)), Clock::now() + 10ms);
-    std::this_thread::sleep_for(1ms);
-  }
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
-}
-
 // Without a secret the key is no secret: then the kernel tells who is who.
 constexpr uid_t somebody_else = 65534;
 
@@ -296,7 +175,7 @@ TEST(TcpStranger, OfAnotherUserIsNotTakenForRankZeroWithoutASecret) {
   test::Process impostor([&]() -> std::string {
     if (setuid(somebody_else) != 0) return "still root";
     std::vector<Descriptor> doors;
-    doors.push_back(open_listener(address_of(configs[0]), 8).socket);
+    doors.push_back(open_listener(coordinator_address(configs[0]), 8).socket);
     Reception reception(job_key(configs[0]), std::move(doors), 8);
     for (; !board->tried; std::this_thread::sleep_for(1ms)) {
       for (Guest& guest : reception.serve())

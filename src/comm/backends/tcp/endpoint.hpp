@@ -46,6 +46,12 @@ class Endpoint {
   [[nodiscard]] bool leader() const noexcept;
   [[nodiscard]] const ExecutionTopology& topology() const noexcept { return topology_; }
 
+  /// What every rank holds alike. Where one rank a host is on the network, only those measured what it costs.
+  [[nodiscard]] const algorithms::Tuning& tuning() const noexcept {
+    static const algorithms::Tuning unmeasured{};
+    return hierarchical() ? unmeasured : tuning_;
+  }
+
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call);
 
@@ -113,12 +119,6 @@ class Endpoint {
   void run(const detail::ReduceCall& call);
   void run(const detail::ScanCall& call);
   void run(const detail::ReduceScatterCall& call);
-  /// What every rank holds alike. Where one rank a host is on the network, only those measured what it costs.
-  [[nodiscard]] const algorithms::Tuning& tuning() const noexcept {
-    static const algorithms::Tuning unmeasured{};
-    return hierarchical() ? unmeasured : tuning_;
-  }
-
   /// One rank a host on the network, the rest through shared memory.
   [[nodiscard]] bool hierarchical() const noexcept {
     return hosts_.step > 1;

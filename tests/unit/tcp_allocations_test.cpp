@@ -1,0 +1,110 @@
+// An operation that was done once takes no memory when it is done again: not over sockets alone, nor where hosts work
+// as one rank each. What other threads of the process take is not on its path.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/tcp_ranks.hpp"
+
+namespace {
+
+thread_local unsigned long allocations = 0;
+
+void* allocate(std::size_t size) noexcept {
+  ++allocations;
+  return std::malloc(size);
+}
+
+}  // namespace
+
+// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (void* memory = allocate(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+using cobre::comm::ReduceOp;
+using cobre::comm::TcpBackend;
+
+TEST(Allocations, AreCountedHere) {
+  const auto before = allocations;
+  ::operator delete(::operator new(1));
+  EXPECT_EQ(allocations - before, 1U);
+}
+
+// Which operations took memory when they were done again and again.
+std::string what_allocates(const TcpBackend& comm, std::size_t count) {
+  const std::size_t size = comm.size();
+  std::vector<double> part(count, 1.0);
+  std::vector<double> other(count);
+  std::vector<double> all(count * size, 1.0);
+  std::vector<double> all_others(count * size);
+  const std::vector<std::size_t> counts(size, count);
+  std::vector<std::size_t> displs(size);
+  for (std::size_t rank = 0; rank < size; ++rank) displs[rank] = rank * count;
+  const std::vector<std::pair<std::string, std::function<void()>>> operations{
+      {"barrier", [&] { comm.barrier(); }},
+      {"broadcast", [&] { comm.broadcast(part, 1); }},
+      {"allreduce", [&] { comm.allreduce(part, other, ReduceOp::Sum); }},
+      {"allreduce of what is exact", [&] { comm.allreduce(part, other, ReduceOp::Max); }},
+      {"allgatherv", [&] { comm.allgatherv(part, all, counts, displs); }},
+      {"gather", [&] { comm.gather(part, all, 0); }},
+      {"scatter", [&] { comm.scatter(all, part, 1); }},
+      {"alltoall", [&] { comm.alltoall(all, all_others); }},
+      {"reduce", [&] { comm.reduce(part, other, ReduceOp::Sum, 0); }},
+      {"scan", [&] { comm.scan(part, other, ReduceOp::Sum); }},
+      {"reduce_scatter_block", [&] { comm.reduce_scatter_block(all, other, ReduceOp::Sum); }}};
+  std::string words;
+  for (const auto& [name, operation] : operations) {
+    for (int warming = 0; warming < 2; ++warming) operation();
+    const auto before = allocations;
+    for (int again = 0; again < 4; ++again) operation();
+    if (allocations != before) words += name + " of " + std::to_string(count) + ", ";
+  }
+  return words;
+}
+
+std::string what_allocates_at_any_length(const TcpBackend& comm) {
+  std::string words;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{3'000}, std::size_t{200'000}}) {
+    words += what_allocates(comm, count);
+  }
+  return words;
+}
+
+TEST(TcpOperations, OverSocketsTakeNoMemoryOnceTheyAreWarm) {
+  auto ranks = test::start_ranks(test::tcp_configs(3), what_allocates_at_any_length);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
+}
+
+TEST(TcpOperations, OfHostsAsOneRankEachTakeNoMemoryOnceTheyAreWarm) {
+  const auto configs = test::tcp_configs(4, [](auto& config) { config.shared_memory = true; });
+  const auto make = [&](std::size_t rank) {
+    test::enter_host(rank < 2 ? "first" : "second");
+    return TcpBackend::connect(configs[rank]);
+  };
+  auto ranks = test::start_group(configs.size(), make, what_allocates_at_any_length);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
+}
+
+}  // namespace

@@ -1,0 +1,156 @@
+// The doors of a job while strangers crowd before them: when it starts, and as long as it runs.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/backends/tcp/reception.hpp"
+#include "support/tcp_ranks.hpp"
+#include "unit/tcp_visits.hpp"
+
+namespace {
+
+using namespace cobre::comm::tcp;
+using cobre::comm::core::Descriptor;
+using test::knock;
+using test::tcp_configs;
+using namespace std::chrono_literals;
+
+TEST(TcpDoor, MakesRoomForTheNewestByTurningAwayWhoHasBeenSilentForLongest) {
+  constexpr std::size_t places = 4;
+  std::vector<Descriptor> listeners;
+  listeners.push_back(open_listener(resolve("127.0.0.1", 0).addresses.at(0), 8).socket);
+  const Address door = Address::local_of(listeners.front().get());
+  Reception reception(key_from_secret("the job"), std::move(listeners), places);
+  std::vector<Descriptor> visitors;
+  const auto come = [&] {
+    visitors.push_back(knock(door));
+    EXPECT_TRUE(reception.serve().empty());
+  };
+  const auto turned_away = [&] {
+    std::vector<std::size_t> those;
+    for (std::size_t i = 0; i < visitors.size(); ++i) {
+      if (test::hung_up(visitors[i].get())) those.push_back(i);
+    }
+    return those;
+  };
+  while (visitors.size() < places) come();
+  EXPECT_EQ(turned_away(), std::vector<std::size_t>{});
+  come();
+  EXPECT_EQ(turned_away(), std::vector<std::size_t>{0});
+  come();
+  EXPECT_EQ(turned_away(), (std::vector<std::size_t>{0, 1}));
+}
+
+// From before the ranks come until all are there: whoever stays until its time is over takes a place from them.
+TEST(TcpDoor, IsFoundByTheRanksOfAJobDuringAFlood) {
+  struct Board {
+    std::atomic<int> knocks{0};
+    std::atomic<bool> over{false};
+  };
+  const test::Shared<Board> board;
+  const auto configs = tcp_configs(4, [](auto& config) { config.connect_timeout = 20s; });
+  auto ranks = test::start_connecting({configs[0]});
+  test::Process flood([&]() -> std::string {
+    std::vector<Descriptor> silent;
+    const Address door = test::coordinator_address(configs[0]);
+    const auto end = Clock::now() + 8s;
+    while (!board->over && board->knocks < 40'000 && Clock::now() < end) {
+      Opened opened = open_connection(door, std::nullopt, Clock::now() + 100ms);
+      if (opened.socket) silent.push_back(std::move(opened.socket));
+      // Who is not turned away keeps its place.
+      if (++board->knocks % 100 == 0) std::erase_if(silent, [](const auto& one) { return test::hung_up(one.get()); });
+      std::this_thread::sleep_for(100us);
+    }
+    return "over";
+  });
+  ASSERT_TRUE(test::eventually([&] { return board->knocks >= 200; }));
+  const auto begin = Clock::now();
+  for (auto& rank : test::start_connecting({configs[1], configs[2], configs[3]})) ranks.push_back(std::move(rank));
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+  EXPECT_LT(Clock::now() - begin, 4s);
+  board->over = true;
+  EXPECT_EQ(flood.words(), "over");
+}
+
+// Where this process listens.
+std::vector<Address> doors_of_this_process() {
+  std::vector<Address> doors;
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || listens == 0) continue;
+    if (const Address address = Address::local_of(descriptor); address.port() != 0) doors.push_back(address);
+  }
+  return doors;
+}
+
+constexpr std::size_t ranks_with_open_doors = 8;  // so many that each may still be visited by one that it does not know
+
+struct JobBoard {
+  std::array<Address::Wire, ranks_with_open_doors> doors{};
+  std::atomic<std::size_t> at_work{0};
+  std::atomic<bool> over{false};
+};
+
+// Works until it is told that the strangers have come, and then with those whom it had no link to.
+std::string work(const cobre::comm::TcpBackend& comm, JobBoard& board) {
+  const auto doors = doors_of_this_process();
+  if (doors.size() != 1) return "listens at " + std::to_string(doors.size()) + " addresses";
+  board.doors[comm.rank()] = doors.front().to_wire();
+  ++board.at_work;
+  // What rank 0 sees counts for all.
+  while (comm.broadcast(!board.over, 0)) {
+    if (comm.allreduce(1, cobre::comm::ReduceOp::Sum) != static_cast<int>(comm.size())) return "wrong sum";
+  }
+  std::vector<std::size_t> to(comm.size(), comm.rank());
+  std::vector<std::size_t> from(comm.size());
+  comm.alltoall(to, from);
+  std::vector<std::size_t> everyone(comm.size());
+  std::iota(everyone.begin(), everyone.end(), std::size_t{0});
+  return from == everyone ? "fine" : "wrong blocks";
+}
+
+TEST(TcpDoor, OfARankThatIsAtWorkGivesNothingAwayAndLetsThoseInWhoBelong) {
+  const test::Shared<JobBoard> board;
+  const auto configs = tcp_configs(ranks_with_open_doors);
+  auto ranks = test::start_ranks(configs, [&](const cobre::comm::TcpBackend& comm) { return work(comm, *board); });
+  ASSERT_TRUE(test::eventually([&] { return board->at_work == ranks_with_open_doors; })) << ranks[0].words();
+  std::vector<Descriptor> silent;
+  const std::string noise(4096, '\x5a');
+  for (const Address::Wire& wire : board->doors) {
+    const auto door = Address::from_wire(wire);
+    ASSERT_TRUE(door);
+    for (int i = 0; i < 10; ++i) {
+      const Descriptor socket = knock(*door);
+      (void)send_all(socket.get(), std::as_bytes(std::span(noise)), Clock::now() + 1s);
+      EXPECT_EQ(test::all_that_comes(socket.get(), 3s), "");
+    }
+    for (int i = 0; i < 110; ++i) silent.push_back(knock(*door));  // more than there are places
+  }
+  board->over = true;
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST(TcpDoor, OfTheRendezvousIsClosedOnceAllAreThere) {
+  const test::Shared<JobBoard> board;
+  const auto configs = tcp_configs(3);
+  auto ranks = test::start_ranks(configs, [&](const cobre::comm::TcpBackend&) -> std::string {
+    ++board->at_work;
+    return test::eventually([&] { return board->over.load(); }) ? "fine" : "forgotten";
+  });
+  ASSERT_TRUE(test::eventually([&] { return board->at_work == configs.size(); })) << ranks[0].words();
+  const Opened opened = open_connection(test::coordinator_address(configs[0]), std::nullopt, Clock::now() + 1s);
+  EXPECT_FALSE(opened.socket);
+  EXPECT_EQ(opened.error, ECONNREFUSED);
+  board->over = true;
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+}  // namespace
