@@ -1,14 +1,12 @@
-// Several hosts: what they share, what crosses the wire, and what happens when one of them is gone.
+// Several hosts: what they share, how they find each other, and what happens when one of them is gone.
 
 #include <cobre/comm/warnings.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "support/network.hpp"
-#include "support/tcp_ranks.hpp"
+#include "support/tcp_hosts.hpp"
 
 namespace {
 
@@ -19,22 +17,8 @@ using test::Clock;
 using test::eventually;
 using test::Network;
 using test::outcome_of;
+using test::start_on;
 using namespace std::chrono_literals;
-
-std::vector<test::Process> start_on(const Network& network, const std::vector<std::size_t>& host_of,
-                                    const std::function<std::string(const TcpBackend&)>& body,
-                                    const std::function<void(TcpConfig&)>& change = {}) {
-  const auto configs = test::tcp_configs(host_of.size(), [&](TcpConfig& config) {
-    config.coordinator = Network::address(host_of[0]);
-    config.shared_memory = true;
-    if (change) change(config);
-  });
-  const auto connect = [&](std::size_t rank) {
-    network.enter(host_of[rank]);
-    return TcpBackend::connect(configs[rank]);
-  };
-  return test::start_group(configs.size(), connect, body);
-}
 
 TEST(TcpHosts, ShareMemoryAmongTheirOwnRanksOnly) {
   const Network network(2);
@@ -231,50 +215,6 @@ TEST(TcpHosts, ThatCannotReachEachOtherAreBothNamed) {
     const std::string words = rank.words();
     EXPECT_NE(words.find("rank 2 at 10.77.0.3"), std::string::npos) << words;
     EXPECT_NE(words.find("cannot reach rank 1 at 10.77.0.2"), std::string::npos) << words;
-  }
-}
-
-// Counted at the interface, headers and acknowledgements included. What an algorithm sends is the same each time; what
-// the kernel sends again, because a crowded machine answered late, comes on top now and then: a round without that is
-// what counts.
-TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
-  constexpr std::size_t bytes = 8'000'000;
-  constexpr double most = 1.05;
-  constexpr int rounds = 5;
-  for (const std::size_t size : {2U, 3U, 4U, 8U, 16U}) {
-    const Network network(size);
-    std::vector<std::size_t> host_of(size);
-    for (std::size_t rank = 0; rank < size; ++rank) host_of[rank] = rank;
-    const double share = static_cast<double>(size - 1) / static_cast<double>(size);
-    auto ranks = start_on(network, host_of, [&](const TcpBackend& comm) -> std::string {
-      std::vector<double> data(bytes / 8, 1.0);
-      const std::vector<double> mine(bytes / 8 / size, 2.0);
-      const auto sent_of_needed = [&](double needed, auto&& operation) {
-        operation();  // Opens the connections.
-        comm.barrier();
-        double ratio = std::numeric_limits<double>::max();
-        for (int round = 0; round < rounds && ratio > most; ++round) {
-          const auto before = Network::bytes_sent();
-          operation();
-          comm.barrier();
-          const auto sent = static_cast<double>(Network::bytes_sent() - before);
-          ratio = comm.allreduce(sent / needed, ReduceOp::Max);
-        }
-        return ratio;
-      };
-      const double reduced = sent_of_needed(2 * share * bytes, [&] { comm.allreduce_inplace(data, ReduceOp::Sum); });
-      const double gathered = sent_of_needed(share * bytes, [&] { (void)comm.allgatherv(mine); });
-      return std::to_string(reduced) + " " + std::to_string(gathered);
-    });
-    double reduced = 0;
-    double gathered = 0;
-    for (auto& rank : ranks) {
-      std::istringstream words(rank.words());
-      ASSERT_TRUE(words >> reduced >> gathered);
-    }
-    std::printf("| %2zu | %.3f | %.3f |\n", size, reduced, gathered);
-    EXPECT_LT(reduced, most) << size << " ranks";
-    EXPECT_LT(gathered, most) << size << " ranks";
   }
 }
 
