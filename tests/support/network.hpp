@@ -67,6 +67,16 @@ class Network {
     in(host_name(host), "ip addr add " + address + " dev eth0");
   }
 
+  /// A second interface of that host, from which nothing arrives anywhere. The kernel would soon give up on a
+  /// neighbour at `silent` that it cannot find; it is told where that is, so that it goes on sending.
+  void add_dead_interface(std::size_t host, const std::string& address, const std::string& silent) const {
+    in(switch_name(),
+       "ip link add dead" + std::to_string(host) + " up type veth peer name eth1 netns " + host_name(host));
+    in(host_name(host), "ip addr add " + address + " dev eth1");
+    in(host_name(host), "ip link set eth1 up");
+    in(host_name(host), "ip neigh add " + silent + " lladdr 02:00:00:00:00:01 nud permanent dev eth1");
+  }
+
   /// What the kernel counted at an interface of this host, from inside it.
   struct Traffic {
     std::uint64_t received = 0;
