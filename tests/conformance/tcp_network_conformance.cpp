@@ -1,4 +1,4 @@
-// The suite with every rank, or every two or three, on a host of their own.
+// The suite with every rank, or every two, three or four, on a host of their own.
 
 #include "conformance/any_backend.hpp"
 #include "conformance/worlds.hpp"
@@ -39,8 +39,8 @@ struct NetworkWorld : ProcessWorld<TcpNetworkRanks<RanksAHost>> {
 
 // The long run of random operations is that of the ranks on one host.
 const auto suite = any_backend_suite([](std::size_t) { return 500; });
-const bool joined = join<NetworkWorld<1>>("TcpOneRankAHost", suite) &&
-                    join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
-                    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite);
+const bool joined =
+    join<NetworkWorld<1>>("TcpOneRankAHost", suite) && join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
+    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite) && join<NetworkWorld<4>>("TcpFourRanksAHost", suite);
 
 }  // namespace

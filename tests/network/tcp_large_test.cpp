@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "support/tcp_ranks.hpp"
 
 namespace {
@@ -10,18 +14,19 @@ using cobre::comm::ReduceOp;
 using cobre::comm::TcpBackend;
 using namespace std::chrono_literals;
 
-constexpr std::size_t elements = (std::size_t{4} << 30) / sizeof(double) + 12345;
+constexpr std::size_t boundary = (std::size_t{4} << 30) / sizeof(double);
+constexpr std::size_t elements = boundary + 12345;
 
 // Checks what it can afford to: ends, middle, and the places around every 2^32 bytes.
 std::string wrong_at(const std::vector<double>& data, double expected) {
-  constexpr std::size_t boundary = (std::size_t{4} << 30) / sizeof(double);
   for (const std::size_t i : {std::size_t{0}, elements / 2, boundary - 1, boundary, boundary + 1, elements - 1}) {
     if (data[i] != expected + static_cast<double>(i % 7)) return "wrong at " + std::to_string(i);
   }
   return "fine";
 }
 
-TEST(TcpLarge, ABroadcastAndAReductionOfMoreThanFourGibibytesArriveWhole) {
+// Before each of them no rank has what it shall have afterwards at any place that is looked at, or only its own part.
+TEST(TcpLarge, WhatIsLongerThanFourGibibytesIsBroadcastReducedAndGatheredWhole) {
   auto ranks = test::start_ranks(test::tcp_configs(2), [](const TcpBackend& comm) -> std::string {
     std::vector<double> data(elements);
     if (comm.rank() == 1) {
@@ -30,8 +35,20 @@ TEST(TcpLarge, ABroadcastAndAReductionOfMoreThanFourGibibytesArriveWhole) {
     comm.broadcast(data, 1);
     const std::string received = wrong_at(data, 5.0);
     if (received != "fine") return "broadcast: " + received;
-    comm.allreduce_inplace(data, ReduceOp::Max);
-    return wrong_at(data, 5.0);
+
+    if (comm.rank() == 0) std::ranges::fill(data, 3.0);
+    comm.allreduce_inplace(data, ReduceOp::Sum);
+    const std::string reduced = wrong_at(data, 8.0);
+    if (reduced != "fine") return "allreduce: " + reduced;
+
+    // One part is too long by itself, the other one lies behind it.
+    const std::array<std::size_t, 2> counts{boundary + 1, elements - boundary - 1};
+    const std::array<std::size_t, 2> displs{0, boundary + 1};
+    const std::size_t other = 1 - comm.rank();
+    std::ranges::fill(std::span(data).subspan(displs[other], counts[other]), 0.0);
+    comm.allgatherv_inplace(data, counts, displs);
+    const std::string gathered = wrong_at(data, 8.0);
+    return gathered == "fine" ? "fine" : "allgatherv: " + gathered;
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(200s), "fine");
 }

@@ -4,16 +4,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <ifaddrs.h>
-#include <linux/if_link.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -69,19 +67,34 @@ class Network {
     in(host_name(host), "ip addr add " + address + " dev eth0");
   }
 
-  /// Bytes that left this host through its interface, from inside it.
-  [[nodiscard]] static std::uint64_t bytes_sent() {
-    ifaddrs* list = nullptr;
-    if (getifaddrs(&list) != 0) throw std::runtime_error("no interfaces");
-    std::uint64_t bytes = 0;
-    for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-      if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_PACKET || std::string(one->ifa_name) != "eth0") {
-        continue;
-      }
-      bytes = static_cast<const rtnl_link_stats*>(one->ifa_data)->tx_bytes;
+  /// A second interface of that host, from which nothing arrives anywhere. The kernel would soon give up on a
+  /// neighbour at `silent` that it cannot find; it is told where that is, so that it goes on sending.
+  void add_dead_interface(std::size_t host, const std::string& address, const std::string& silent) const {
+    in(switch_name(),
+       "ip link add dead" + std::to_string(host) + " up type veth peer name eth1 netns " + host_name(host));
+    in(host_name(host), "ip addr add " + address + " dev eth1");
+    in(host_name(host), "ip link set eth1 up");
+    in(host_name(host), "ip neigh add " + silent + " lladdr 02:00:00:00:00:01 nud permanent dev eth1");
+  }
+
+  /// What the kernel counted at an interface of this host, from inside it.
+  struct Traffic {
+    std::uint64_t received = 0;
+    std::uint64_t sent = 0;
+  };
+  [[nodiscard]] static Traffic traffic(const std::string& interface = "eth0") {
+    std::ifstream table("/proc/self/net/dev");
+    for (std::string line; std::getline(table, line);) {
+      std::istringstream fields(line);
+      std::string name;
+      Traffic bytes;
+      std::uint64_t other = 0;
+      if (!(fields >> name) || name != interface + ":") continue;
+      fields >> bytes.received;
+      for (int skipped = 0; skipped < 7; ++skipped) fields >> other;
+      if (fields >> bytes.sent) return bytes;
     }
-    freeifaddrs(list);
-    return bytes;
+    throw std::runtime_error("this host has no interface " + interface);
   }
 
  private:
