@@ -2,6 +2,7 @@
 // several rounds with changed data, from one element to a megabyte, with the first and the last rank as root.
 #include "ferrompi/ranks.hpp"
 
+#include <chrono>
 #include <numeric>
 
 using namespace ferrompi;
@@ -330,13 +331,40 @@ TEST_F(Forms, AlltoallTransposesTheBlocks) {
   }
 }
 
-TEST_F(Forms, BarrierHasAllThreeForms) {
-  world.barrier();
-  world.ibarrier().wait();
-  auto plan = world.barrier_init(Info{{"key", "value"}});
+// Rank 0 comes last, because it hears of all others first. Ranks of one machine read the same clock.
+TEST_F(Forms, BarrierLetsNobodyGoBeforeTheLastHasCome) {
+  const auto node = world.split_shared();
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
   for (int round = 0; round < rounds; ++round) {
+    (void)node.gather(round, 0);
+    const auto came = now();
+    node.barrier();
+    const auto left = now();
+    EXPECT_LE(node.allreduce(came, ReduceOp::Max), node.allreduce(left, ReduceOp::Min)) << "round " << round;
+  }
+}
+
+TEST_F(Forms, NonblockingAndPersistentBarriersAreNotOverBeforeTheLastHasCome) {
+  const auto expect_to_wait_for_rank_0 = [&](auto start) {
+    if (rank == 0) {
+      for (int r = 1; r < size; ++r) EXPECT_EQ(world.recv<int>(any_source, 1), 0) << "was over before rank 0 began";
+      start().wait();
+    } else {
+      auto&& request = start();
+      int over = 0;
+      for (int looks = 0; looks < 100; ++looks) over += request.test() ? 1 : 0;
+      world.send(over, 0, 1);
+      request.wait();
+    }
+  };
+  auto plan = world.barrier_init(Info{{"key", "value"}});
+  const auto restart = [&]() -> PersistentRequest& {
     plan.start();
-    plan.wait();
+    return plan;
+  };
+  for (int round = 0; round < rounds; ++round) {
+    expect_to_wait_for_rank_0([&] { return world.ibarrier(); });
+    expect_to_wait_for_rank_0(restart);
   }
   EXPECT_FALSE(plan.is_active());
 }
