@@ -379,6 +379,37 @@ TEST_F(Forms, SingleValuesAreSharedOutToo) {
   EXPECT_EQ(world.reduce_scatter_block(contribution(rank, ranks, 1), larger), value(size - 1, self, 1));
 }
 
+TEST_F(Forms, SingleValuesAreSharedOutWithoutBlocking) {
+  for (const int root : roots()) {
+    const auto borrowed = rank == root ? contribution(root, ranks, 1) : Buffer();
+    auto first = world.iscatter(borrowed, root);
+    auto second = world.iscatter(std::span(borrowed), root);
+    auto third = world.iscatter(rank == root ? contribution(root, ranks, 2) : Buffer(), root);  // which it keeps
+    EXPECT_EQ(third.get(), value(root, self, 2));
+    EXPECT_EQ(second.get(), value(root, self, 1));
+    EXPECT_EQ(first.get(), value(root, self, 1));
+  }
+  const auto borrowed = contribution(rank, ranks, 1);
+  auto first = world.ireduce_scatter_block(borrowed, ReduceOp::Sum);
+  auto second = world.ireduce_scatter_block(contribution(rank, ranks, 2), ReduceOp::Sum);
+  const auto larger = [](double a, double b) { return a > b ? a : b; };
+  auto third = world.ireduce_scatter_block(contribution(rank, ranks, 3), larger);
+  EXPECT_EQ(third.get(), value(size - 1, self, 3));
+  EXPECT_EQ(second.get(), sum(0, size, ranks, 2)[self]);
+  EXPECT_EQ(first.get(), sum(0, size, ranks, 1)[self]);
+  EXPECT_EQ(borrowed, contribution(rank, ranks, 1));
+}
+
+TEST_F(Forms, SingleValuesAreSharedOutOfAsManyAsThereAreRanks) {
+  const auto error =
+      error_of<InvalidBuffer>([&] { (void)world.ireduce_scatter_block(Buffer(ranks + 1), ReduceOp::Sum); });
+  EXPECT_EQ(error.operation(), "ireduce_scatter_block");
+  if (rank == 0) {
+    EXPECT_EQ(error_of<InvalidBuffer>([&] { (void)world.iscatter(Buffer(ranks + 1), 0); }).operation(), "iscatter");
+  }
+  EXPECT_EQ(error_of<MpiError>([&] { (void)world.iscatter(Buffer(ranks), size); }).error_class(), ErrorClass::Root);
+}
+
 // Where a library's own persistent operation is known to be wrong the nonblocking call stands in, and nowhere else.
 TEST_F(Forms, PersistentOnesAreTheLibrarysOwnWhereItIsRight) {
   Buffer one(1);

@@ -14,6 +14,7 @@ inline namespace FERROMPI_VARIANT {
 /// Rank r gets block r of the reduction over all ranks.
 struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter_block, reduce_scatter_block);
+  static constexpr std::size_t shared_out_arity = 2;  // send, op
 
   // With a function of ours the library may combine all blocks in one call, whose count is an int.
   static constexpr bool counts_are_large(const Args& args) {
