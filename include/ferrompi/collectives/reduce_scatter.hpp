@@ -159,9 +159,9 @@ struct ReduceScatter : CollectiveTraits {
       return scatter_large<T>(form, checks, group, args, integers_of(counts), std::forward<O>(op));
     }
     // Displacements are not part of this operation: the counts stand in for them.
-    return with_layout(form, group, counts, counts, [&](const Layout& layout) {
+    return with_layout(form, group, counts, counts, [&](auto& with, const Layout& layout) {
       Args full{args, layout};
-      return reduce<ReduceScatter, T>(form, checks, full, std::forward<O>(op));
+      return reduce<ReduceScatter, T>(with, checks, full, std::forward<O>(op));
     });
   }
 
