@@ -2,6 +2,7 @@
 // several rounds with changed data, from one element to a megabyte, with the first and the last rank as root.
 #include "ferrompi/ranks.hpp"
 
+#include <chrono>
 #include <numeric>
 
 using namespace ferrompi;
@@ -330,13 +331,40 @@ TEST_F(Forms, AlltoallTransposesTheBlocks) {
   }
 }
 
-TEST_F(Forms, BarrierHasAllThreeForms) {
-  world.barrier();
-  world.ibarrier().wait();
-  auto plan = world.barrier_init(Info{{"key", "value"}});
+// Rank 0 comes last, because it hears of all others first. Ranks of one machine read the same clock.
+TEST_F(Forms, BarrierLetsNobodyGoBeforeTheLastHasCome) {
+  const auto node = world.split_shared();
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
   for (int round = 0; round < rounds; ++round) {
+    (void)node.gather(round, 0);
+    const auto came = now();
+    node.barrier();
+    const auto left = now();
+    EXPECT_LE(node.allreduce(came, ReduceOp::Max), node.allreduce(left, ReduceOp::Min)) << "round " << round;
+  }
+}
+
+TEST_F(Forms, NonblockingAndPersistentBarriersAreNotOverBeforeTheLastHasCome) {
+  const auto expect_to_wait_for_rank_0 = [&](auto start) {
+    if (rank == 0) {
+      for (int r = 1; r < size; ++r) EXPECT_EQ(world.recv<int>(any_source, 1), 0) << "was over before rank 0 began";
+      start().wait();
+    } else {
+      auto&& request = start();
+      int over = 0;
+      for (int looks = 0; looks < 100; ++looks) over += request.test() ? 1 : 0;
+      world.send(over, 0, 1);
+      request.wait();
+    }
+  };
+  auto plan = world.barrier_init(Info{{"key", "value"}});
+  const auto restart = [&]() -> PersistentRequest& {
     plan.start();
-    plan.wait();
+    return plan;
+  };
+  for (int round = 0; round < rounds; ++round) {
+    expect_to_wait_for_rank_0([&] { return world.ibarrier(); });
+    expect_to_wait_for_rank_0(restart);
   }
   EXPECT_FALSE(plan.is_active());
 }
@@ -349,6 +377,37 @@ TEST_F(Forms, SingleValuesAreSharedOutToo) {
   EXPECT_EQ(world.reduce_scatter_block(contribution(rank, ranks, 1), ReduceOp::Sum), sum(0, size, ranks, 1)[self]);
   const auto larger = [](double a, double b) { return a > b ? a : b; };
   EXPECT_EQ(world.reduce_scatter_block(contribution(rank, ranks, 1), larger), value(size - 1, self, 1));
+}
+
+TEST_F(Forms, SingleValuesAreSharedOutWithoutBlocking) {
+  for (const int root : roots()) {
+    const auto borrowed = rank == root ? contribution(root, ranks, 1) : Buffer();
+    auto first = world.iscatter(borrowed, root);
+    auto second = world.iscatter(std::span(borrowed), root);
+    auto third = world.iscatter(rank == root ? contribution(root, ranks, 2) : Buffer(), root);  // which it keeps
+    EXPECT_EQ(third.get(), value(root, self, 2));
+    EXPECT_EQ(second.get(), value(root, self, 1));
+    EXPECT_EQ(first.get(), value(root, self, 1));
+  }
+  const auto borrowed = contribution(rank, ranks, 1);
+  auto first = world.ireduce_scatter_block(borrowed, ReduceOp::Sum);
+  auto second = world.ireduce_scatter_block(contribution(rank, ranks, 2), ReduceOp::Sum);
+  const auto larger = [](double a, double b) { return a > b ? a : b; };
+  auto third = world.ireduce_scatter_block(contribution(rank, ranks, 3), larger);
+  EXPECT_EQ(third.get(), value(size - 1, self, 3));
+  EXPECT_EQ(second.get(), sum(0, size, ranks, 2)[self]);
+  EXPECT_EQ(first.get(), sum(0, size, ranks, 1)[self]);
+  EXPECT_EQ(borrowed, contribution(rank, ranks, 1));
+}
+
+TEST_F(Forms, SingleValuesAreSharedOutOfAsManyAsThereAreRanks) {
+  const auto error =
+      error_of<InvalidBuffer>([&] { (void)world.ireduce_scatter_block(Buffer(ranks + 1), ReduceOp::Sum); });
+  EXPECT_EQ(error.operation(), "ireduce_scatter_block");
+  if (rank == 0) {
+    EXPECT_EQ(error_of<InvalidBuffer>([&] { (void)world.iscatter(Buffer(ranks + 1), 0); }).operation(), "iscatter");
+  }
+  EXPECT_EQ(error_of<MpiError>([&] { (void)world.iscatter(Buffer(ranks), size); }).error_class(), ErrorClass::Root);
 }
 
 // Where a library's own persistent operation is known to be wrong the nonblocking call stands in, and nowhere else.

@@ -131,17 +131,28 @@ class Repeated {
   std::size_t length_;
 };
 
+[[nodiscard]] constexpr std::size_t in_pages(std::size_t length) {
+  constexpr std::size_t page = 4096;
+  return (length + page - 1) / page * page;
+}
+
 // An input of the pattern, which comes back after so many elements. Nothing may be received into it.
 class Input {
  public:
-  explicit Input(std::size_t length) : memory_(1, length, comes_back) {}
+  explicit Input(std::size_t length) : Input(1, length) {}
+  // Parts with a pattern each; they begin with a page, so their length is one of `in_pages`.
+  Input(std::size_t parts, std::size_t length) : length_(length), memory_(parts, length, comes_back) {}
 
   [[nodiscard]] std::span<const Byte> all() const { return memory_.all(); }
-  void fill(int rank, int round) { large::fill(memory_.all().first(comes_back), rank, round); }
+  void fill(int rank, int round) { fill_part(0, rank, round); }
+  void fill_part(std::size_t part, int rank, int round) {
+    large::fill(memory_.all().subspan(part * length_, std::min(length_, comes_back)), rank, round);
+  }
   [[nodiscard]] std::size_t matches(int rank, int round) const { return large::matches(all(), rank, round); }
 
  private:
   static constexpr std::size_t comes_back = period * stretch;
+  std::size_t length_;
   Repeated memory_;
 };
 

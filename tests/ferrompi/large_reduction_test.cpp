@@ -6,6 +6,8 @@ using namespace large;
 
 namespace {
 
+constexpr auto add = [](Byte a, Byte b) { return static_cast<Byte>(a + b); };
+
 class LargeReductions : public Large {
  protected:
   Bytes data{n};
@@ -36,6 +38,27 @@ class LargeReductionsElsewhere : public LargeReductions {
   }
 };
 
+// Blocks of a sum that are shared out.
+class LargeShares : public Large {
+ protected:
+  void expect_own_block(Bytes& result, std::size_t block, int round) const {
+    const auto from = self * block;
+    const auto sum = [=](std::size_t i) {
+      return static_cast<Byte>(pattern(from + i, 0, round) + pattern(from + i, 1, round));
+    };
+    EXPECT_EQ(result.first_difference(0, block, sum, from), block) << "round " << round;
+  }
+
+  template <class Fill>
+  void share_out(std::size_t block, Fill fill, std::span<const Byte> send, Bytes& recv) {
+    run(
+        fill, [&](int round) { expect_own_block(recv, block, round); },
+        [&] { world.reduce_scatter_block(send, recv.all(), ReduceOp::Sum); },
+        [&] { return world.ireduce_scatter_block(send, recv.all(), ReduceOp::Sum); },
+        [&] { return world.reduce_scatter_block_init(send, recv.all(), ReduceOp::Sum); });
+  }
+};
+
 }  // namespace
 
 TEST_F(LargeReductions, OverAllRanksCombineEveryElement) {
@@ -46,10 +69,28 @@ TEST_F(LargeReductions, OverAllRanksCombineEveryElement) {
 }
 
 TEST_F(LargeReductions, ByACallableCombineEveryElement) {
-  const auto add = [](Byte a, Byte b) { return static_cast<Byte>(a + b); };
   run([&](int round) { fill(round); }, [&](int round) { expect_sum(round); },
       [&] { world.allreduce_inplace(data.all(), add); }, [&] { return world.iallreduce_inplace(data.all(), add); },
       [&] { return world.allreduce_init_inplace(data.all(), add); });
+}
+
+TEST_F(LargeReductions, ByACallableToARootCombineEveryElement) {
+  const auto look = [&](int round) { rank == 1 ? expect_sum(round) : expect_from(0, round); };
+  run([&](int round) { fill(round); }, look, [&] { world.reduce_inplace(data.all(), add, 1); },
+      [&] { return world.ireduce_inplace(data.all(), add, 1); },
+      [&] { return world.reduce_init_inplace(data.all(), add, 1); });
+}
+
+TEST_F(LargeReductions, ByACallableOverLowerRanksCombineEveryElement) {
+  const auto look = [&](int round) { rank == 1 ? expect_sum(round) : expect_from(0, round); };
+  run([&](int round) { fill(round); }, look, [&] { world.scan_inplace(data.all(), add); },
+      [&] { return world.iscan_inplace(data.all(), add); }, [&] { return world.scan_init_inplace(data.all(), add); });
+}
+
+TEST_F(LargeReductions, ByACallableWithoutTheOwnRankCombineEveryElement) {
+  run([&](int round) { fill(round); }, [&](int round) { expect_from(0, round); },
+      [&] { world.exscan_inplace(data.all(), add); }, [&] { return world.iexscan_inplace(data.all(), add); },
+      [&] { return world.exscan_init_inplace(data.all(), add); });
 }
 
 TEST_F(LargeReductions, ToARootCombineEveryElement) {
@@ -122,7 +163,6 @@ TEST_F(Large, PartsOfASumAreSharedOut) {
       fill, look, [&] { world.reduce_scatter_inplace(data.all(), counts, ReduceOp::Sum); },
       [&] { return world.ireduce_scatter_inplace(data.all(), counts, ReduceOp::Sum); },
       [&] { return world.reduce_scatter_init_inplace(data.all(), counts, ReduceOp::Sum); });
-  const auto add = [](Byte a, Byte b) { return static_cast<Byte>(a + b); };
   fill(7);
   world.reduce_scatter_inplace(data.all(), counts, add);
   look(7);
@@ -138,21 +178,13 @@ TEST_F(Large, PartsOfASumAreSharedOut) {
       [&] { return world.reduce_scatter_init(data.all(), recv.all(), counts, ReduceOp::Sum); });
 }
 
-TEST_F(Large, BlocksOfASumAreSharedOut) {
-  // Together more than an int counts; each of them half of it.
+TEST_F(LargeShares, OfBlocksThatAreTogetherMoreThanAnIntCountsAreRight) {
   const auto block = n / 2 + 1;
   Bytes data(2 * block);
   const auto fill = [&](int round) { data.fill(0, 2 * block, rank, round); };
-  const auto look_at = [&](Bytes& result, int round) {
-    const auto from = self * block;
-    const auto sum = [=](std::size_t i) {
-      return static_cast<Byte>(pattern(from + i, 0, round) + pattern(from + i, 1, round));
-    };
-    EXPECT_EQ(result.first_difference(0, block, sum, from), block) << "round " << round;
-  };
-  const auto look = [&](int round) { look_at(data, round); };
   run(
-      fill, look, [&] { world.reduce_scatter_block_inplace(data.all(), ReduceOp::Sum); },
+      fill, [&](int round) { expect_own_block(data, block, round); },
+      [&] { world.reduce_scatter_block_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.ireduce_scatter_block_inplace(data.all(), ReduceOp::Sum); },
       [&] { return world.reduce_scatter_block_init_inplace(data.all(), ReduceOp::Sum); });
   Bytes recv(block);
@@ -160,13 +192,18 @@ TEST_F(Large, BlocksOfASumAreSharedOut) {
     fill(round);
     recv.clear();
   };
-  const auto look_there = [&](int round) { look_at(recv, round); };
-  run(
-      refill, look_there, [&] { world.reduce_scatter_block(data.all(), recv.all(), ReduceOp::Sum); },
-      [&] { return world.ireduce_scatter_block(data.all(), recv.all(), ReduceOp::Sum); },
-      [&] { return world.reduce_scatter_block_init(data.all(), recv.all(), ReduceOp::Sum); });
-  const auto add = [](Byte a, Byte b) { return static_cast<Byte>(a + b); };
+  share_out(block, refill, data.all(), recv);
   refill(7);
   world.reduce_scatter_block(data.all(), recv.all(), add);
-  look_there(7);
+  expect_own_block(recv, block, 7);
+}
+
+TEST_F(LargeShares, OfBlocksThatAreEachMoreThanAnIntCountsAreRight) {
+  Input send(2 * n);
+  Bytes recv(n);
+  const auto fill = [&](int round) {
+    send.fill(rank, round);
+    recv.clear();
+  };
+  share_out(n, fill, send.all(), recv);
 }

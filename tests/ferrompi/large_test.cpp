@@ -5,6 +5,32 @@
 using namespace ferrompi;
 using namespace large;
 
+namespace {
+
+class LargeExchanges : public Large {
+ protected:
+  // Between buffers, in blocks of this length.
+  void exchange(std::size_t block) {
+    Input send(2, block);
+    Bytes recv(2 * block);
+    const auto fill = [&](int round) {
+      recv.clear();
+      send.fill_part(0, 10 * rank, round);
+      send.fill_part(1, 10 * rank + 1, round);
+    };
+    const auto look = [&](int round) {
+      EXPECT_EQ(recv.matches(0, block, rank, round), block) << "round " << round;
+      EXPECT_EQ(recv.matches(block, block, 10 + rank, round), block) << "round " << round;
+    };
+    run(
+        fill, look, [&] { world.alltoall(send.all(), recv.all()); },
+        [&] { return world.ialltoall(send.all(), recv.all()); },
+        [&] { return world.alltoall_init(send.all(), recv.all()); });
+  }
+};
+
+}  // namespace
+
 TEST_F(Large, MessagesArriveWholeAndAreCounted) {
   Bytes data(n);
   const auto fill = [&](int round) { rank == 0 ? data.fill(0, n, 0, round) : data.clear(); };
@@ -18,6 +44,8 @@ TEST_F(Large, MessagesArriveWholeAndAreCounted) {
         [&] { return world.ssend_init(data.all(), 1, 1); });
     fill(9);
     world.send(data.all(), 1, 2);
+    fill(10);
+    world.send(data.all(), 1, 3);
   } else {
     for (int kind = 0; kind < 2; ++kind) {
       run(
@@ -29,6 +57,13 @@ TEST_F(Large, MessagesArriveWholeAndAreCounted) {
     EXPECT_EQ(world.iprobe(any_source, any_tag), std::nullopt);
     EXPECT_EQ(message.recv(data.all()).count(), n);
     EXPECT_EQ(data.matches(0, n, 0, 9), n);
+    EXPECT_EQ(world.probe<Byte>(0, 3).count(), n);
+    const auto found = world.iprobe<Byte>(0, 3);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->count(), n);
+    data.clear();
+    EXPECT_EQ(world.mprobe(0, 3).irecv(data.all()).wait().count(), n);
+    EXPECT_EQ(data.matches(0, n, 0, 10), n);
   }
 }
 
@@ -144,22 +179,10 @@ TEST_F(Large, BlocksAreExchanged) {
       [&] { return world.alltoall_init_inplace(data.all()); });
 }
 
-TEST_F(Large, BlocksAreExchangedBetweenBuffers) {
-  // Together more than an int counts; each of them half of it.
-  const auto block = n / 2 + 1;
-  Bytes send(2 * block);
-  Bytes recv(2 * block);
-  const auto fill = [&](int round) {
-    recv.clear();
-    send.fill(0, block, 10 * rank, round);
-    send.fill(block, block, 10 * rank + 1, round);
-  };
-  const auto look = [&](int round) {
-    EXPECT_EQ(recv.matches(0, block, rank, round), block) << "round " << round;
-    EXPECT_EQ(recv.matches(block, block, 10 + rank, round), block) << "round " << round;
-  };
-  run(
-      fill, look, [&] { world.alltoall(send.all(), recv.all()); },
-      [&] { return world.ialltoall(send.all(), recv.all()); },
-      [&] { return world.alltoall_init(send.all(), recv.all()); });
+TEST_F(LargeExchanges, OfBlocksThatAreTogetherMoreThanAnIntCountsArrive) {
+  exchange(in_pages(n / 2 + 1));
+}
+
+TEST_F(LargeExchanges, OfBlocksThatAreEachMoreThanAnIntCountsArrive) {
+  exchange(in_pages(n));
 }

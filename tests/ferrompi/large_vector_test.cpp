@@ -132,3 +132,41 @@ TEST_F(Large, PartsAreExchangedInPlace) {
       [&] { return world.ialltoallv_inplace(data.all(), parts, places); },
       [&] { return world.alltoallv_init_inplace(data.all(), parts, places); });
 }
+
+TEST_F(Large, PartsOfTheFormsInOneLineAreCounted) {
+  Bytes own(counts[self]);
+  own.fill(0, counts[self], rank, 0);
+  const auto expect_all = [&](const Gathered<Byte>& all) {
+    ASSERT_EQ(all.counts, counts);
+    ASSERT_EQ(all.displs, displacements(counts));
+    ASSERT_EQ(all.values.size(), counts[0] + counts[1]);
+    const std::span<const Byte> values = all.values;
+    EXPECT_EQ(matches(values.first(counts[0]), 0, 0), counts[0]);
+    EXPECT_EQ(matches(values.last(counts[1]), 1, 0), counts[1]);
+  };
+  expect_all(world.allgatherv(own.all()));
+  const auto gathered = world.gatherv(own.all(), 1);
+  if (rank == 1) {
+    expect_all(gathered);
+  } else {
+    EXPECT_TRUE(gathered.values.empty());
+  }
+  const auto part = world.scatterv(gathered.values, gathered.counts, 1);
+  ASSERT_EQ(part.size(), counts[self]);
+  EXPECT_EQ(matches(part, rank, 0), part.size());
+}
+
+TEST_F(Large, PartsOfAnExchangeInOneLineAreCounted) {
+  // Rank 0 sends much to rank 1, and little comes back.
+  const std::vector<std::size_t> sendcounts =
+      rank == 0 ? std::vector<std::size_t>{4, n} : std::vector<std::size_t>{2, 5};
+  Bytes send(sendcounts[0] + sendcounts[1]);
+  send.fill(0, sendcounts[0], 10 * rank, 0);
+  send.fill(sendcounts[0], sendcounts[1], 10 * rank + 1, 0);
+  const auto got = world.alltoallv(send.all(), sendcounts);
+  ASSERT_EQ(got.counts, (rank == 0 ? std::vector<std::size_t>{4, 2} : std::vector<std::size_t>{n, 5}));
+  const std::span<const Byte> values = got.values;
+  ASSERT_EQ(values.size(), got.counts[0] + got.counts[1]);
+  EXPECT_EQ(matches(values.first(got.counts[0]), rank, 0), got.counts[0]);
+  EXPECT_EQ(matches(values.last(got.counts[1]), 10 + rank, 0), got.counts[1]);
+}

@@ -1,95 +1,19 @@
 // Every ReduceOp on every element type, against the same fold done here; and what does not exist, refused.
 #include "ferrompi/ranks.hpp"
+#include "ferrompi/samples.hpp"
 
 #include <cmath>
 #include <complex>
-#include <concepts>
 #include <cstdint>
 
 using namespace ferrompi;
+using namespace samples;
 
 namespace {
-
-enum class Colour : std::uint16_t { Red = 1, Green = 2, Blue = 4 };
 
 constexpr ReduceOp all_ops[] = {ReduceOp::Sum,        ReduceOp::Prod,       ReduceOp::Min,        ReduceOp::Max,
                                 ReduceOp::BitwiseAnd, ReduceOp::BitwiseOr,  ReduceOp::BitwiseXor, ReduceOp::LogicalAnd,
                                 ReduceOp::LogicalOr,  ReduceOp::LogicalXor, ReduceOp::MinLoc,     ReduceOp::MaxLoc};
-
-template <class T>
-inline constexpr bool is_pair = false;
-template <class T>
-inline constexpr bool is_pair<ValueIndex<T>> = true;
-
-// Small values, so that no product over five ranks leaves an 8-bit integer; zeros among them for the logical
-// operations.
-template <class T>
-T sample(int rank, int place) {
-  const int number = (rank * 2 + place) % 3;
-  if constexpr (is_pair<T>) {
-    return {static_cast<decltype(T::value)>(number), 10 * rank + place};
-  } else if constexpr (requires { typename T::value_type; }) {
-    return static_cast<typename T::value_type>(number);
-  } else {
-    return static_cast<T>(number);
-  }
-}
-
-template <class T>
-T fold(ReduceOp op, T a, T b) {
-  if constexpr (is_pair<T>) {
-    const bool a_first = a.value == b.value ? a.index < b.index : (a.value < b.value) == (op == ReduceOp::MinLoc);
-    return a_first ? a : b;
-  } else if constexpr (std::is_enum_v<T> && !std::is_same_v<T, std::byte>) {
-    using U = std::underlying_type_t<T>;
-    return static_cast<T>(fold<U>(op, static_cast<U>(a), static_cast<U>(b)));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    switch (op) {
-      case ReduceOp::Min:
-      case ReduceOp::BitwiseAnd:
-      case ReduceOp::LogicalAnd: return a && b;
-      case ReduceOp::Max:
-      case ReduceOp::BitwiseOr:
-      case ReduceOp::LogicalOr: return a || b;
-      default: return a != b;
-    }
-  } else {
-    switch (op) {
-      case ReduceOp::Sum:
-        if constexpr (!std::is_same_v<T, std::byte>) return static_cast<T>(a + b);
-        break;
-      case ReduceOp::Prod:
-        if constexpr (!std::is_same_v<T, std::byte>) return static_cast<T>(a * b);
-        break;
-      case ReduceOp::Min:
-        if constexpr (std::totally_ordered<T>) return std::min(a, b);
-        break;
-      case ReduceOp::Max:
-        if constexpr (std::totally_ordered<T>) return std::max(a, b);
-        break;
-      case ReduceOp::BitwiseAnd:
-        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a & b);
-        break;
-      case ReduceOp::BitwiseOr:
-        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a | b);
-        break;
-      case ReduceOp::BitwiseXor:
-        if constexpr (std::integral<T> || std::is_same_v<T, std::byte>) return static_cast<T>(a ^ b);
-        break;
-      case ReduceOp::LogicalAnd:
-        if constexpr (std::integral<T>) return static_cast<T>(a && b);
-        break;
-      case ReduceOp::LogicalOr:
-        if constexpr (std::integral<T>) return static_cast<T>(a || b);
-        break;
-      case ReduceOp::LogicalXor:
-        if constexpr (std::integral<T>) return static_cast<T>(!a != !b);
-        break;
-      default: break;
-    }
-    return T{};
-  }
-}
 
 template <class T>
 class EveryType : public Ranks {};

@@ -99,3 +99,40 @@ TEST_F(Threads, TakeMatchedMessagesFromEachOtherSafely) {
   EXPECT_EQ(taken, messages);
   EXPECT_EQ(sum, static_cast<long>(messages) * (messages - 1) / 2);
 }
+
+// In debug builds a window refuses calls of two threads at once. Plain access is no call.
+TEST_F(Threads, ReadAWindowWhileAnotherIsInACallOfIt) {
+  const auto node = world.split_shared();
+  auto window = SharedWindow<int>::allocate(node, 2);
+  std::ranges::fill(window.local(), 100 + node.rank());
+  window.fence();
+  if (node.rank() == 0) {
+    for (int r = 1; r < node.size(); ++r) EXPECT_EQ(node.recv<int>(r, 1), 100);
+    window.fence();
+    return;
+  }
+  // It stays inside until rank 0 comes.
+  std::thread inside([&] {
+    while (true) {
+      try {
+        return window.fence();
+      } catch (const MpiError&) {
+        std::this_thread::yield();  // the other thread was inside for a moment, to look whether this one is
+      }
+    }
+  });
+#if FERROMPI_THREAD_CHECKS
+  const auto is_free = [&] {
+    try {
+      window.sync();
+      return true;
+    } catch (const MpiError&) {
+      return false;
+    }
+  };
+  while (is_free()) std::this_thread::yield();
+#endif
+  EXPECT_EQ(window.local()[1], 100 + node.rank());
+  node.send(std::as_const(window).remote(0)[1], 0, 1);
+  inside.join();
+}

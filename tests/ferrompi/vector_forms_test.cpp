@@ -46,10 +46,10 @@ Plan<Integer> plan(std::size_t ranks, std::size_t unit) {
 template <class Integer>
 class VectorForms : public Ranks {
  protected:
-  // With the longest unit the longest part is a megabyte. How integers are read does not depend on what they say, so
-  // megabytes move with one type of them.
+  // With the longest unit the longest part is a megabyte. The width of the integers chooses the function that moves it,
+  // so megabytes move with one type that an int holds and with one that it does not.
   std::vector<std::size_t> units() const {
-    if (!std::same_as<Integer, int>) return {1, 400};
+    if (!std::same_as<Integer, int> && !std::same_as<Integer, std::size_t>) return {1, 400};
     return {1, 400, megabyte / sizeof(double) / (ranks % 3 == 0 ? ranks - 1 : ranks)};
   }
   std::vector<int> roots() const { return size == 1 ? std::vector<int>{0} : std::vector<int>{0, size - 1}; }

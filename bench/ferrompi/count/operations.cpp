@@ -7,6 +7,8 @@
 double value = 1.0;
 double result = 0.0;
 std::array<double, probe::ranks> values;  // one for each rank
+std::array<ferrompi::ValueIndex<double>, n> pairs, found;
+std::array<bool, n> flags, any;
 
 namespace {
 
@@ -272,6 +274,15 @@ const Operation operations[] = {
        result = copy;
      },
      [](const Communicator& c) { result = c.broadcast(value, 1); }},
+
+    {"allreduce of pairs",
+     [](const Plain& c) {
+       checked(MPI_Allreduce(pairs.data(), found.data(), len, MPI_DOUBLE_INT, MPI_MAXLOC, c.comm));
+     },
+     [](const Communicator& c) { c.allreduce(pairs, found, ReduceOp::MaxLoc); }},
+    {"allreduce of bool",
+     [](const Plain& c) { checked(MPI_Allreduce(flags.data(), any.data(), len, MPI_CXX_BOOL, MPI_LOR, c.comm)); },
+     [](const Communicator& c) { c.allreduce(flags, any, ReduceOp::LogicalOr); }},
 
     // This is rank 0: at the root there is more to look at.
     {"broadcast, at the root", [](const Plain& c) { checked(MPI_Bcast(first.data(), len, MPI_DOUBLE, 0, c.comm)); },

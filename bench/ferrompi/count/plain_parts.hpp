@@ -6,6 +6,7 @@
 #include "plain.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -199,51 +200,80 @@ inline int scatterv(const double* send, const std::size_t* counts, const std::si
 #endif
 }
 
-inline int alltoallv(const double* send, const std::size_t* counts, const std::size_t* displs, Parts& to,
-                     const Plain& c) {
+inline int alltoallv(const double* send, const std::size_t* counts, const std::size_t* displs, double* recv,
+                     const std::size_t* recvcounts, const std::size_t* rdispls, const Plain& c) {
 #if MPI_VERSION >= 4
-  return MPI_Alltoallv_c(send, as_counts(counts), as_places(displs), MPI_DOUBLE, to.values.data(),
-                         as_counts(to.counts.data()), as_places(to.displs.data()), MPI_DOUBLE, c.comm);
+  return MPI_Alltoallv_c(send, as_counts(counts), as_places(displs), MPI_DOUBLE, recv, as_counts(recvcounts),
+                         as_places(rdispls), MPI_DOUBLE, c.comm);
 #else
   const auto size = ranks_of(c);
   const Exchange exchange(size);
-  if (exchange.send.each(size, counts, displs) && exchange.recv.each(size, to.counts.data(), to.displs.data()))
-      [[likely]] {
-    return exchange.run(send, to.values.data(), c.comm);
+  if (exchange.send.each(size, counts, displs) && exchange.recv.each(size, recvcounts, rdispls)) [[likely]] {
+    return exchange.run(send, recv, c.comm);
   }
-  return exchange_large(send, {counts, displs}, to.values.data(), {to.counts.data(), to.displs.data()}, c);
+  return exchange_large(send, {counts, displs}, recv, {recvcounts, rdispls}, c);
 #endif
 }
 
 // Every rank knows all counts here, so all know whether their sum is within an int. (MPICH hardly gets on beyond it.)
-[[gnu::cold, gnu::noinline]] int allgatherv_large(const double* send, std::size_t count, Parts& all, const Plain& c) {
+[[gnu::cold, gnu::noinline]] int allgatherv_large(const double* send, std::size_t count, double* whole,
+                                                  const std::size_t* counts, const std::size_t* displs,
+                                                  const Plain& c) {
   for (std::size_t r = 0; r < ranks_of(c); ++r) {
-    double* const part = all.values.data() + all.displs[r];
+    double* const part = whole + displs[r];
     if (static_cast<int>(r) == c.rank) std::copy_n(send, count, part);
-    checked(as_one_element(
-        all.counts[r], [=, &c](MPI_Datatype whole) { return MPI_Bcast(part, 1, whole, static_cast<int>(r), c.comm); }));
+    checked(as_one_element(counts[r],
+                           [=, &c](MPI_Datatype all) { return MPI_Bcast(part, 1, all, static_cast<int>(r), c.comm); }));
   }
   return MPI_SUCCESS;
 }
-inline int allgatherv(const double* send, std::size_t count, Parts& all, const Plain& c) {
-  if (!fits(all.values.size())) [[unlikely]] {
-    return allgatherv_large(send, count, all, c);
+inline int allgatherv(const double* send, std::size_t count, double* whole, std::size_t total,
+                      const std::size_t* counts, const std::size_t* displs, const Plain& c) {
+  if (!fits(total)) [[unlikely]] {
+    return allgatherv_large(send, count, whole, counts, displs, c);
   }
 #if MPI_VERSION >= 4
   if (ferrompi::detail::ignores_a_single_displacement && c.size == 1) [[unlikely]] {
-    return allgatherv_large(send, count, all, c);
+    return allgatherv_large(send, count, whole, counts, displs, c);
   }
-  return MPI_Allgatherv_c(send, static_cast<MPI_Count>(count), MPI_DOUBLE, all.values.data(),
-                          as_counts(all.counts.data()), as_places(all.displs.data()), MPI_DOUBLE, c.comm);
+  return MPI_Allgatherv_c(send, static_cast<MPI_Count>(count), MPI_DOUBLE, whole, as_counts(counts), as_places(displs),
+                          MPI_DOUBLE, c.comm);
 #else
   const auto size = ranks_of(c);
   const Exchange arrays(size);
   for (std::size_t r = 0; r < size; ++r) {
-    arrays.recv.counts[r] = as_int(all.counts[r]);
-    arrays.recv.displs[r] = as_int(all.displs[r]);
+    arrays.recv.counts[r] = as_int(counts[r]);
+    arrays.recv.displs[r] = as_int(displs[r]);
   }
-  return MPI_Allgatherv(send, as_int(count), MPI_DOUBLE, all.values.data(), arrays.recv.counts, arrays.recv.displs,
-                        MPI_DOUBLE, c.comm);
+  return MPI_Allgatherv(send, as_int(count), MPI_DOUBLE, whole, arrays.recv.counts, arrays.recv.displs, MPI_DOUBLE,
+                        c.comm);
+#endif
+}
+
+// Where the caller places the parts, the length of the buffer does not tell how many elements there are, and a
+// displacement may be beyond an int where no count is.
+template <std::size_t Ranks>
+inline int allgatherv_anywhere(const double* send, std::size_t count, double* whole,
+                               const std::array<std::size_t, Ranks>& counts,
+                               const std::array<std::size_t, Ranks>& displs, const Plain& c) {
+  std::size_t total = 0;
+  for (const auto part : counts) total += part;
+#if MPI_VERSION >= 4
+  return allgatherv(send, count, whole, total, counts.data(), displs.data(), c);
+#else
+  const auto size = ranks_of(c);
+  const Exchange arrays(size);
+  std::size_t bits = total;
+  for (std::size_t r = 0; r < size; ++r) {
+    arrays.recv.counts[r] = as_int(counts[r]);
+    arrays.recv.displs[r] = as_int(displs[r]);
+    bits |= displs[r];
+  }
+  if (!fits(bits)) [[unlikely]] {
+    return allgatherv_large(send, count, whole, counts.data(), displs.data(), c);
+  }
+  return MPI_Allgatherv(send, as_int(count), MPI_DOUBLE, whole, arrays.recv.counts, arrays.recv.displs, MPI_DOUBLE,
+                        c.comm);
 #endif
 }
 

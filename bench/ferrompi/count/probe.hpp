@@ -16,6 +16,7 @@ enum class Kind : std::uint8_t {
   RunTime,  // lengths are known at run time, so there must be a way for those beyond an int
   Counts,   // a count for each rank: checking them takes longer with every rank
   Window,   // a window knows which epoch is open, with and without the checks of arguments
+  Request,  // a request also knows what it owns, how it ends when it is dropped, and its status for later
 };
 
 /// What the program writes to its standard output: first one record with the address at which a count ends, then one

@@ -1,4 +1,5 @@
-// Blocking operations that make the container of their result: plain C allocates as much for the same result.
+// Blocking operations on parts with 64-bit lengths, and those that make the container of their result: plain C
+// allocates as much for the same result.
 #include "operations.hpp"
 #include "plain_parts.hpp"
 
@@ -7,6 +8,7 @@
 double value = 1.0;
 std::size_t length = n;
 std::array<std::size_t, probe::ranks> counts = {8, 8, 8, 8};
+std::array<std::size_t, probe::ranks> displs = {0, 8, 16, 24};
 
 namespace {
 
@@ -32,6 +34,26 @@ void gatherv(const Plain& c, int root) {
 }
 
 const Operation operations[] = {
+    {"gatherv, 64-bit counts",
+     [](const Plain& c) { checked(gatherv(first.data(), n, many.data(), counts.data(), displs.data(), 0, c)); },
+     [](const Communicator& c) { c.gatherv(first, many, counts, displs, 0); }, probe::Kind::Counts},
+    {"gatherv, 64-bit counts, off the root",
+     [](const Plain& c) { checked(gatherv(first.data(), n, many.data(), counts.data(), displs.data(), 1, c)); },
+     [](const Communicator& c) { c.gatherv(first, many, counts, displs, 1); }, probe::Kind::Counts},
+    {"scatterv, 64-bit counts",
+     [](const Plain& c) { checked(scatterv(many.data(), counts.data(), displs.data(), first.data(), n, 0, c)); },
+     [](const Communicator& c) { c.scatterv(many, counts, displs, first, 0); }, probe::Kind::Counts},
+    {"scatterv, 64-bit counts, off the root",
+     [](const Plain& c) { checked(scatterv(many.data(), counts.data(), displs.data(), first.data(), n, 1, c)); },
+     [](const Communicator& c) { c.scatterv(many, counts, displs, first, 1); }, probe::Kind::Counts},
+    {"allgatherv, 64-bit counts",
+     [](const Plain& c) { checked(allgatherv_anywhere(first.data(), n, many.data(), counts, displs, c)); },
+     [](const Communicator& c) { c.allgatherv(first, many, counts, displs); }, probe::Kind::Counts},
+    {"alltoallv, 64-bit counts",
+     [](const Plain& c) {
+       checked(alltoallv(many.data(), counts.data(), displs.data(), others.data(), counts.data(), displs.data(), c));
+     },
+     [](const Communicator& c) { c.alltoallv(many, counts, displs, others, counts, displs); }, probe::Kind::Counts},
     {"gather of a value", [](const Plain& c) { gather(c, 1); }, [](const Communicator& c) { keep(c.gather(value, 1)); },
      probe::Kind::RunTime},
     {"gather of a value, at the root", [](const Plain& c) { gather(c, 0); },
@@ -54,7 +76,8 @@ const Operation operations[] = {
        const std::size_t own = length;
        checked(MPI_Allgather(&own, 1, MPI_UINT64_T, all.counts.data(), 1, MPI_UINT64_T, c.comm));
        all.make_room();
-       checked(allgatherv(first.data(), own, all, c));
+       checked(allgatherv(first.data(), own, all.values.data(), all.values.size(), all.counts.data(), all.displs.data(),
+                          c));
        keep(all);
      },
      [](const Communicator& c) { keep(c.allgatherv(std::span(first.data(), length))); }, probe::Kind::Counts},
@@ -63,9 +86,9 @@ const Operation operations[] = {
        std::size_t own = 0;
        checked(MPI_Scatter(counts.data(), 1, MPI_UINT64_T, &own, 1, MPI_UINT64_T, 0, c.comm));
        std::vector<double> part(own);
-       std::vector<std::size_t> displs(c.rank == 0 ? counts.size() : 0);
-       if (c.rank == 0) Parts::lay_out(counts, displs);
-       checked(scatterv(many.data(), counts.data(), displs.data(), part.data(), own, 0, c));
+       std::vector<std::size_t> places(c.rank == 0 ? counts.size() : 0);
+       if (c.rank == 0) Parts::lay_out(counts, places);
+       checked(scatterv(many.data(), counts.data(), places.data(), part.data(), own, 0, c));
        keep(part);
      },
      [](const Communicator& c) { keep(c.scatterv(many, counts, 0)); }, probe::Kind::Counts},
@@ -74,9 +97,10 @@ const Operation operations[] = {
        Parts all(ranks_of(c));
        checked(MPI_Alltoall(counts.data(), 1, MPI_UINT64_T, all.counts.data(), 1, MPI_UINT64_T, c.comm));
        all.make_room();
-       std::vector<std::size_t> displs(counts.size());
-       Parts::lay_out(counts, displs);
-       checked(alltoallv(many.data(), counts.data(), displs.data(), all, c));
+       std::vector<std::size_t> places(counts.size());
+       Parts::lay_out(counts, places);
+       checked(alltoallv(many.data(), counts.data(), places.data(), all.values.data(), all.counts.data(),
+                         all.displs.data(), c));
        keep(all);
      },
      [](const Communicator& c) { keep(c.alltoallv(many, counts)); }, probe::Kind::Counts},

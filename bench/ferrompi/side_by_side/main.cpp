@@ -94,6 +94,11 @@ int main() {
   double in = rank;
   double out = 0;
   if (rank == 0) {
+#ifndef FERROMPI_BENCH_BOOST
+    std::printf(
+        "Boost.MPI is missing: none that was built for this MPI library was found when this program was configured; "
+        "Debian's, for Open MPI, is in libboost-mpi-dev\n\n");
+#endif
     std::printf("%d rank%s, one double; best of %d batches; difference to plain C in ns for each call\n\n",
                 world.size(), world.size() == 1 ? "" : "s", rounds);
   }

@@ -209,6 +209,7 @@ struct Allgather : BlockOperation {
 /// Each rank gets its block of the root's `send`; elsewhere `send` is ignored and may be empty.
 struct Scatter : BlockOperation {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Scatter, scatter);
+  static constexpr std::size_t shared_out_arity = 2;  // send, root
 
   template <class Count, class F, class... Tail>
   FERROMPI_INLINE static int invoke(F function, const Args& args, Tail... tail) {

@@ -14,6 +14,7 @@ inline namespace FERROMPI_VARIANT {
 /// Rank r gets block r of the reduction over all ranks.
 struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter_block, reduce_scatter_block);
+  static constexpr std::size_t shared_out_arity = 2;  // send, op
 
   // With a function of ours the library may combine all blocks in one call, whose count is an int.
   static constexpr bool counts_are_large(const Args& args) {
@@ -158,9 +159,9 @@ struct ReduceScatter : CollectiveTraits {
       return scatter_large<T>(form, checks, group, args, integers_of(counts), std::forward<O>(op));
     }
     // Displacements are not part of this operation: the counts stand in for them.
-    return with_layout(form, group, counts, counts, [&](const Layout& layout) {
+    return with_layout(form, group, counts, counts, [&](auto& with, const Layout& layout) {
       Args full{args, layout};
-      return reduce<ReduceScatter, T>(form, checks, full, std::forward<O>(op));
+      return reduce<ReduceScatter, T>(with, checks, full, std::forward<O>(op));
     });
   }
 

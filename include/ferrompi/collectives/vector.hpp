@@ -109,8 +109,8 @@ struct Gatherv : VectorOperation {
     } else {
       const auto type = datatype_of<T>();
       refuse_large(form.operation, group, count);
-      return with_layout(form, group, counts, displs, [&](const Layout& layout) {
-        return launch<Gatherv>(form, Args{single, count, whole.data(), layout, type, root, group.native});
+      return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
+        return launch<Gatherv>(with, Args{single, count, whole.data(), layout, type, root, group.native});
       });
     }
   }
@@ -184,8 +184,8 @@ struct Scatterv : VectorOperation {
     } else {
       const auto type = datatype_of<T>();
       refuse_large(form.operation, group, count);
-      return with_layout(form, group, counts, displs, [&](const Layout& layout) {
-        return launch<Scatterv>(form,
+      return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
+        return launch<Scatterv>(with,
                                 Args{single, count, const_cast<T*>(whole.data()), layout, type, root, group.native});
       });
     }
@@ -295,18 +295,18 @@ struct Allgatherv : VectorOperation {
   template <class Form, class T, class C, class D>
   FERROMPI_INLINE static auto gather_at(Form& form, const Group& group, void* single, std::size_t count,
                                         std::span<T> whole, const C& counts, const D& displs) {
-    const auto type = datatype_of<T>();
     constexpr bool creeps = creeps_through_large_gathers && (may_exceed_int<C> || may_exceed_int<D>);
     if constexpr (needs_exchange<C, D> || creeps) {
       // Every rank knows all counts, so every rank decides alike.
       if (exceeds_int(total_of(counts))) [[unlikely]] {
         auto&& cold_form = cold_copy(form);
-        return gather_large(cold_form, group, single, count, whole, {integers_of(counts), integers_of(displs)}, type);
+        return gather_large(cold_form, group, single, count, whole, {integers_of(counts), integers_of(displs)},
+                            datatype_of<T>());
       }
     }
     refuse_large(form.operation, group, count);
-    return with_layout(form, group, counts, displs, [&](const Layout& layout) {
-      return launch<Allgatherv>(form, Args{single, count, whole.data(), layout, type, 0, group.native});
+    return with_layout(form, group, counts, displs, [=, &group](auto& with, const Layout& layout) {
+      return launch<Allgatherv>(with, Args{single, count, whole.data(), layout, datatype_of<T>(), 0, group.native});
     });
   }
 
@@ -405,8 +405,8 @@ struct Alltoallv : CollectiveTraits {
       // No rank knows the counts of all others, so the type decides.
       return exchange_copied(form, group, elements.data(), {integers_of(counts), integers_of(displs)}, type);
     } else {
-      return with_layout(form, group, counts, displs, [&](const Layout& layout) {
-        return launch<Alltoallv>(form, Args{MPI_IN_PLACE, layout, elements.data(), layout, type, group.native});
+      return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
+        return launch<Alltoallv>(with, Args{MPI_IN_PLACE, layout, elements.data(), layout, type, group.native});
       });
     }
   }

@@ -122,6 +122,33 @@ concept GathersValues = requires(Hold& hold, const Group& group, std::vector<T>&
   Op::prepare(hold, group, values, value, args...);
 };
 
+/// An operation that gives each rank one value of a buffer that holds one for every rank: the number of arguments of
+/// that form.
+template <class Op, std::size_t Arguments>
+concept SharesOutValues = requires {
+  requires Op::shared_out_arity == Arguments;
+};
+
+/// This rank's value, beside the buffer that it is a share of: kept if it is a temporary or was moved in, else
+/// borrowed.
+template <class T, class S>
+struct HeldShare final : HeldBuffers {
+  explicit HeldShare(S&& send) : source(std::forward<S>(send)) {}
+  S source;
+  Held<T> share{T{}};
+};
+
+template <class Op, class S, class... A>
+auto start_sharing_out(Nonblocking form, const Group& group, S&& send, A&&... args) {
+  using T = element_t<S>;
+  auto owner = std::make_unique<HeldShare<T, S>>(std::forward<S>(send));
+  auto& held = *owner;
+  ensure(form.hold).buffers = std::move(owner);
+  const std::span<T, 1> one(&held.share.value, 1);
+  Request request = Op::run(form, group, held.source, one, std::forward<A>(args)...);
+  return Pending<T>(std::move(request), held.share);
+}
+
 /// Runs the nonblocking form, whichever of the above the arguments ask for.
 template <class Op, class First, class... A>
 auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args) {
@@ -134,6 +161,8 @@ auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args)
     Op::prepare(*form.hold, group, held.value, first, args...);
     Request request = start<Op, true>(std::move(form), group, held.value, std::forward<A>(args)...);
     return Pending<R>(std::move(request), held);
+  } else if constexpr (SharesOutValues<Op, 1 + sizeof...(A)>) {
+    return start_sharing_out<Op>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);
   } else if constexpr (1 + sizeof...(A) == Op::one_buffer_arity && (two_buffers || Value<First>)) {
     return start_on_one<Op, two_buffers>(std::move(form), group, std::forward<First>(first), std::forward<A>(args)...);
   } else {

@@ -1,5 +1,6 @@
 // Compiled without checks and looked at by `codegen_test`: the wrapper and the plain call, side by side.
 #include <ferrompi/communicator.hpp>
+#include <ferrompi/window.hpp>
 
 using namespace ferrompi;
 
@@ -51,5 +52,18 @@ void wrapped_dynamic(const Communicator& comm, std::span<const double> send, std
 
 void plain_dynamic(const Communicator& comm, std::span<const double> send, std::span<double> recv) {
   PLAIN(MPI_Allreduce(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, comm.native()))
+}
+
+// Reading a window is reading memory.
+double wrapped_reading(const SharedWindow<double>& window) {
+  double total = 0;
+  for (const double value : window.local()) total += value;
+  return total;
+}
+
+double plain_reading(std::span<const double> segment) {
+  double total = 0;
+  for (const double value : segment) total += value;
+  return total;
 }
 }
