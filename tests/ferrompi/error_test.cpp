@@ -203,6 +203,7 @@ TEST_F(Errors, NameACommunicatorThatWasMovedFrom) {
   expect_class(ErrorClass::Comm, "barrier", [&] { original.barrier(); });
   expect_class(ErrorClass::Comm, "allreduce", [&] { (void)original.allreduce(1, ReduceOp::Sum); });
   expect_class(ErrorClass::Comm, "duplicate", [&] { (void)original.duplicate(); });
+  expect_class(ErrorClass::Comm, "topology", [&] { (void)original.topology(); });
   expect_class(ErrorClass::Comm, "borrow", [&] { (void)Communicator::borrow(MPI_COMM_NULL); });
   moved.barrier();
 }
