@@ -140,8 +140,11 @@ void after_finalize() {
   EXPECT(refused([&] { (void)world.split(0); }));
   EXPECT(refused([&] { (void)world.split_type(SplitType::Shared); }));
   EXPECT(refused([&] { (void)world.split_shared(); }));
+  EXPECT(refused([&] { (void)world.split_shared(info); }));
   EXPECT(refused([&] { (void)world.name(); }));
   EXPECT(refused([&] { world.set_name("late"); }));
+  EXPECT(refused([&] { (void)world.info(); }));
+  EXPECT(refused([&] { world.set_info(info); }));
   EXPECT(refused([&] { (void)world.processor_name(); }));
   EXPECT(refused([&] { (void)world.topology(); }));
   EXPECT(refused([&] { (void)world.probe(any_source, any_tag); }));
@@ -264,6 +267,8 @@ void funneled_from_another_thread() {
   EXPECT(refused([&] { (void)info.keys(); }));
   EXPECT(refused([&] { (void)*info.begin(); }));
   EXPECT(refused([&] { (void)info.duplicate(); }));
+  EXPECT(refused([&] { (void)world.info(); }));
+  EXPECT(refused([&] { world.set_info(info); }));
   EXPECT(info.get("key") == "value" && world.name() != "refused");
   world.barrier();
   std::puts("done");
