@@ -193,9 +193,15 @@ void adopt_a_running_mpi() {
     views.push_back(mpi.world());
     views.push_back(mpi.self());
     EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("already") != std::string::npos);
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
-    EXPECT(handler == MPI_ERRORS_ARE_FATAL);
+    const auto handler_of = [](MPI_Comm comm) {
+      MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+      MPI_Comm_get_errhandler(comm, &handler);
+      return handler;
+    };
+    EXPECT(handler_of(MPI_COMM_WORLD) == MPI_ERRORS_ARE_FATAL);
+    EXPECT(handler_of(MPI_COMM_SELF) == MPI_ERRORS_ARE_FATAL);
+    EXPECT(handler_of(world.native()) == MPI_ERRORS_RETURN);
+    EXPECT(handler_of(mpi.self().native()) == MPI_ERRORS_RETURN);
     double in = 0;
     EXPECT(text_of<MpiError>([&] { world.recv(in, 0, -9); }).find("ERR_TAG") != std::string::npos);
   }
