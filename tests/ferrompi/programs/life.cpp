@@ -173,6 +173,49 @@ void after_finalize() {
   std::puts("done");
 }
 
+// What is under way when MPI is finalized by name, while its requests live on: receives that nobody sends to, a message
+// that was not received yet, collective operations that every rank began, plans that were started.
+void finalize_with_requests_under_way() {
+  auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  const int next = (world.rank() + 1) % world.size();
+  const int previous = (world.rank() + world.size() - 1) % world.size();
+  std::vector<int> never(100, 42);
+  std::vector<int> borrowed(100, 42);
+  std::vector<int> sum(100, 1);
+  auto receive = world.irecv(never, previous, 5);
+  auto owning = world.irecv(std::vector<int>(100), previous, 6);
+  auto sent = world.isend(std::vector<int>{world.rank()}, next, 7);
+  auto barrier = world.ibarrier();
+  auto reduction = world.iallreduce(std::vector<int>(100, 1), ReduceOp::Sum);
+  auto called = world.iallreduce(std::vector<int>(100, 1), [](int a, int b) { return a + b; });
+  auto receiving = world.recv_init(borrowed, previous, 8);
+  receiving.start();
+  auto plan = world.allreduce_init_inplace(sum, ReduceOp::Sum);
+  plan.start();
+  mpi.finalize();
+  EXPECT(Mpi::is_finalized());
+  const auto refused = [](auto call) { return text_of<MpiError>(call).find("MPI is finalized") != std::string::npos; };
+  EXPECT(refused([&] { receive.wait(); }));
+  EXPECT(refused([&] { (void)receive.test(); }));
+  EXPECT(refused([&] { (void)receive.get_status(); }));
+  EXPECT(refused([&] { receive.cancel(); }));
+  EXPECT(refused([&] { (void)owning.get(); }));
+  EXPECT(refused([&] { (void)sent.get(); }));
+  EXPECT(refused([&] { barrier.wait(); }));
+  EXPECT(refused([&] { (void)reduction.get(); }));
+  EXPECT(refused([&] { (void)called.get(); }));
+  EXPECT(refused([&] { receiving.wait(); }));
+  EXPECT(refused([&] { (void)plan.test(); }));
+  EXPECT(refused([&] { plan.cancel(); }));
+  std::vector<Request> several;
+  several.push_back(std::move(receive));
+  EXPECT(refused([&] { wait_all(several); }));
+  EXPECT(refused([&] { (void)test_any(several); }));
+  EXPECT(never == std::vector<int>(100, 42) && borrowed == std::vector<int>(100, 42));
+  std::puts("done");
+}
+
 void adopt_a_running_mpi() {
   EXPECT(text_of<Error>([] { (void)Communicator::borrow(MPI_COMM_WORLD); }).find("not running") != std::string::npos);
   int provided = 0;
@@ -316,6 +359,7 @@ const std::map<std::string, void (*)()> scenes = {
     {"exception_alone", exception_alone},
     {"abort_ends_all", abort_ends_all},
     {"after_finalize", after_finalize},
+    {"finalize_with_requests_under_way", finalize_with_requests_under_way},
     {"adopt_a_running_mpi", adopt_a_running_mpi},
     {"moved_environment", moved_environment},
     {"too_low_a_thread_level", too_low_a_thread_level},
