@@ -92,9 +92,14 @@ class [[nodiscard]] Communicator {
   [[nodiscard]] std::optional<Communicator> split_type(SplitType type, int key, const Info& info) const;
   /// Collective. The processes that can share memory with this one, in rank order.
   [[nodiscard]] Communicator split_shared() const;
+  [[nodiscard]] Communicator split_shared(const Info& info) const;
 
   [[nodiscard]] std::string name() const;
   void set_name(const std::string& name) const;
+  /// The hints that the MPI library has taken, which may be fewer or more than were given.
+  [[nodiscard]] Info info() const;
+  /// Collective. Gives hints to the MPI library, which may leave out any; a null Info is refused.
+  void set_info(const Info& info) const;
   /// The name of the machine that this rank runs on.
   [[nodiscard]] std::string processor_name() const;
   /// Collective. Who runs where, on which MPI, in which Slurm job; include <ferrompi/topology.hpp> to use it.

@@ -16,7 +16,8 @@ namespace ferrompi {
 
 namespace detail {
 
-/// The nonblocking call that stands in for a persistent one, with its arguments.
+/// What begins a round where there is no persistent request of the library to start, with its arguments: the
+/// nonblocking call that stands in for it, or the making of another one.
 struct Restart {
   Restart() = default;
   Restart(const Restart&) = delete;
@@ -51,11 +52,12 @@ class [[nodiscard]] PersistentRequest {
   [[nodiscard]] bool is_active() const noexcept { return active_; }
   /// True if the MPI library's own persistent operation is used, false if each start is a nonblocking call because the
   /// library has none or a wrong one.
-  [[nodiscard]] bool is_native() const noexcept { return restart_ == nullptr; }
+  [[nodiscard]] bool is_native() const noexcept { return is_native_; }
   [[nodiscard]] MPI_Request native() const noexcept { return native_; }
 
  private:
   friend struct detail::PersistentAccess;
+  friend void wait_all(std::span<PersistentRequest> requests);
 
   PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
                     detail::HoldPtr hold, std::unique_ptr<const detail::Restart> restart) noexcept
@@ -63,10 +65,13 @@ class [[nodiscard]] PersistentRequest {
         type_(type),
         on_drop_(on_drop),
         operation_(operation),
+        is_native_(native != MPI_REQUEST_NULL),
         hold_(std::move(hold)),
         restart_(std::move(restart)) {}
 
   void release() noexcept;
+  /// Waits for the end of the round and gives what MPI says of it.
+  [[nodiscard]] int end_round(MPI_Status& status, const char* operation);
   void finished(const MPI_Status& status);
 
   MPI_Request native_;
@@ -74,6 +79,7 @@ class [[nodiscard]] PersistentRequest {
   detail::OnDrop on_drop_;
   const char* operation_;
   bool active_ = false;
+  bool is_native_;
   detail::HoldPtr hold_;
   std::unique_ptr<const detail::Restart> restart_;
   Status status_;
@@ -95,7 +101,7 @@ inline constexpr std::size_t faster_again_up_to = 1024;
 
 /// Starts all; none if one of them is in progress.
 void start_all(std::span<PersistentRequest> requests);
-/// Waits for every round that is in progress.
+/// Waits for every round that is in progress; the error names the place of the first that failed.
 void wait_all(std::span<PersistentRequest> requests);
 
 namespace detail {

@@ -108,6 +108,11 @@ class [[nodiscard]] SharedWindow {
   }
   WindowTarget<T> target(int) && = delete;
 
+  /// The hints that the MPI library has taken, which may be fewer or more than were given.
+  [[nodiscard]] Info info() const { return state("info").info(); }
+  /// Collective. Gives hints to the MPI library, which may leave out any; a null Info is refused.
+  void set_info(const Info& info) { state("set_info").set_info(info); }
+
   /// MPI_WIN_NULL once moved from. Displacements count elements, but bytes where the library could not align them.
   [[nodiscard]] MPI_Win native() const noexcept { return state_ ? state_->native() : MPI_WIN_NULL; }
 

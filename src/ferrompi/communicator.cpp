@@ -2,6 +2,7 @@
 
 #include <ferrompi/info.hpp>
 
+#include "ferrompi/hints.hpp"
 #include "ferrompi/text.hpp"
 
 #include <array>
@@ -118,7 +119,11 @@ std::optional<Communicator> Communicator::split_type(SplitType type, int key, co
 }
 
 Communicator Communicator::split_shared() const {
-  auto node = split_type(SplitType::Shared, group_.rank);
+  return split_shared(Info::null());
+}
+
+Communicator Communicator::split_shared(const Info& info) const {
+  auto node = split_type(SplitType::Shared, group_.rank, info);
   if (!node) throw InternalError("split_shared", "MPI gave no communicator for the processes of this machine");
   return std::move(*node);
 }
@@ -141,6 +146,21 @@ void Communicator::set_name(const std::string& name) const {
   }
   const detail::CallGuard guard("set_name");
   detail::check(MPI_Comm_set_name(group_.native, name.c_str()), "set_name");
+}
+
+Info Communicator::info() const {
+  const detail::Checks checks("info", group_);
+  const detail::CallGuard guard("info");
+  MPI_Info result = MPI_INFO_NULL;
+  detail::check(MPI_Comm_get_info(group_.native, &result), "info");
+  return Info::adopt(result);
+}
+
+void Communicator::set_info(const Info& info) const {
+  const detail::Checks checks("set_info", group_);
+  detail::require_hints(info, "set_info");
+  const detail::CallGuard guard("set_info");
+  detail::check(MPI_Comm_set_info(group_.native, info.native()), "set_info");
 }
 
 std::string Communicator::processor_name() const {

@@ -78,16 +78,18 @@ std::string message_of(int code) {
   return detail::text_of("MPI error code ", code);
 }
 
+int class_number_of(int code) {
+  int number = code;
+  if (detail::mpi_is_usable() && MPI_Error_class(code, &number) != MPI_SUCCESS) return code;
+  return number;
+}
+
 ErrorClass class_of(int code) {
-  if (detail::mpi_is_usable()) {
-    int error_class = 0;
-    if (MPI_Error_class(code, &error_class) == MPI_SUCCESS) return error_class_from_mpi(error_class);
-  }
-  return error_class_from_mpi(code);
+  return error_class_from_mpi(class_number_of(code));
 }
 
 std::string mpi_text(const std::string& operation, ErrorClass error_class, int code, const std::string& message) {
-  const auto number = error_class == ErrorClass::Raw ? detail::text_of("(", code, ")") : std::string();
+  const auto number = error_class == ErrorClass::Raw ? detail::text_of("(", class_number_of(code), ")") : std::string();
   return detail::text_of("MPI error in ", operation, ": ", message, " (class=", to_string(error_class), number,
                          ", code=", code, ")");
 }

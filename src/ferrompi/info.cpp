@@ -150,6 +150,7 @@ std::size_t Info::size() const {
 }
 
 std::string Info::key_at(std::size_t index) const {
+  detail::require_running("keys");
   const detail::CallGuard guard("keys");
   std::array<char, MPI_MAX_INFO_KEY + 1> key{};
   detail::check(MPI_Info_get_nthkey(native_, static_cast<int>(index), key.data()), "keys");

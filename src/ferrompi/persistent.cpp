@@ -17,6 +17,7 @@ PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept
       on_drop_(other.on_drop_),
       operation_(other.operation_),
       active_(std::exchange(other.active_, false)),
+      is_native_(other.is_native_),
       hold_(std::move(other.hold_)),
       restart_(std::move(other.restart_)),
       status_(other.status_) {}
@@ -29,6 +30,7 @@ PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexc
     on_drop_ = other.on_drop_;
     operation_ = other.operation_;
     active_ = std::exchange(other.active_, false);
+    is_native_ = other.is_native_;
     hold_ = std::move(other.hold_);
     restart_ = std::move(other.restart_);
     status_ = other.status_;
@@ -45,7 +47,8 @@ void PersistentRequest::start() {
     throw InvalidOp("start", "this persistent request was moved from");
   }
   const detail::CallGuard guard("start");
-  detail::check(restart_ ? restart_->start(&native_) : MPI_Start(&native_), "start");
+  const bool is_there = is_native_ && native_ != MPI_REQUEST_NULL;
+  detail::check(is_there ? MPI_Start(&native_) : restart_->start(&native_), "start");
   active_ = true;
 }
 
@@ -55,16 +58,18 @@ void PersistentRequest::finished(const MPI_Status& status) {
   if (hold_) hold_->completed();
 }
 
+int PersistentRequest::end_round(MPI_Status& status, const char* operation) {
+  detail::require_running(operation);
+  const detail::CallGuard guard(operation);
+  const int code = MPI_Wait(&native_, &status);
+  active_ = false;  // over, also with an error
+  return code;
+}
+
 Status PersistentRequest::wait() {
   if (!active_) return status_;
-  detail::require_running("wait");
   MPI_Status status{};
-  {
-    const detail::CallGuard guard("wait");
-    const int code = MPI_Wait(&native_, &status);
-    active_ = false;
-    detail::check(code, "wait");
-  }
+  detail::check(end_round(status, "wait"), "wait");
   finished(status);
   return status_;
 }
@@ -121,9 +126,15 @@ void start_all(std::span<PersistentRequest> requests) {
 
 void wait_all(std::span<PersistentRequest> requests) {
   std::exception_ptr first;
-  for (auto& request : requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& request = requests[i];
+    if (!request.is_active()) continue;
     try {
-      request.wait();
+      MPI_Status status{};
+      if (const int code = request.end_round(status, "wait_all"); code != MPI_SUCCESS) {
+        throw MpiError("wait_all", code, detail::text_of("request ", i, " of ", requests.size()));
+      }
+      request.finished(status);
     } catch (...) {
       if (!first) first = std::current_exception();
     }

@@ -1,5 +1,6 @@
 #include "ferrompi/topology_exchange.hpp"
 
+#include <ferrompi/detail/checks.hpp>
 #include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/environment.hpp>
 #include <ferrompi/error.hpp>
@@ -104,11 +105,6 @@ LocalFacts local_facts() {
 }
 
 TopologyInfo exchange_topology(const Communicator& comm, const LocalFacts& mine) {
-  require_running(operation);
-  const CallGuard guard(operation);
-  if (comm.native() == MPI_COMM_NULL) {
-    throw MpiError(operation, ErrorClass::Comm, "a moved-from communicator has no hosts");
-  }
   agree_that_all_succeeded(comm, mine.failure);
 
   auto hosts = group_by_host(allgather_texts(comm, mine.hostname));
@@ -137,7 +133,10 @@ TopologyInfo exchange_topology(const Communicator& comm, const LocalFacts& mine)
 
 }  // namespace detail
 
+// Looked at before anything else: what a rank finds out alone asks MPI too.
 TopologyInfo Communicator::topology() const {
+  const detail::Checks checks("topology", group_);
+  const detail::CallGuard guard("topology");
   return detail::exchange_topology(*this, detail::local_facts());
 }
 

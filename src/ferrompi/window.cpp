@@ -9,6 +9,7 @@
 #include <ferrompi/error.hpp>
 #include <ferrompi/window/state.hpp>
 
+#include "ferrompi/hints.hpp"
 #include "ferrompi/text.hpp"
 #include "ferrompi/window_call.hpp"
 #include "ferrompi/window_checks.hpp"
@@ -203,6 +204,21 @@ void WindowState::sync() {
   require_open("sync");
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (is(AllLocked) || locks_held_ > 0) check(MPI_Win_sync(win_), "sync");
+}
+
+Info WindowState::info() {
+  const WindowCall call(*this, "info");
+  require_open("info");
+  MPI_Info result = MPI_INFO_NULL;
+  check(MPI_Win_get_info(win_, &result), "info");
+  return Info::adopt(result);
+}
+
+void WindowState::set_info(const Info& info) {
+  const WindowCall call(*this, "set_info");
+  require_open("set_info");
+  require_hints(info, "set_info");
+  check(MPI_Win_set_info(win_, info.native()), "set_info");
 }
 
 WindowState::~WindowState() {

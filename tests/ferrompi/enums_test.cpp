@@ -42,15 +42,32 @@ TEST(Enums, ReduceOpsPrintByName) {
 }
 
 TEST(Enums, ElementTypesPrintTheTypeThatTheyStandFor) {
-  EXPECT_EQ(printed({ElementType::Opaque, ElementType::UInt64, ElementType::LongDouble, ElementType::ComplexFloat,
-                     ElementType::Int32Index}),
-            "bytes uint64 long double std::complex<float> ValueIndex<int32> ");
+  EXPECT_EQ(printed({ElementType::Opaque, ElementType::Bool, ElementType::Byte}), "bytes bool std::byte ");
+  EXPECT_EQ(printed({ElementType::Int8, ElementType::Int16, ElementType::Int32, ElementType::Int64}),
+            "int8 int16 int32 int64 ");
+  EXPECT_EQ(printed({ElementType::UInt8, ElementType::UInt16, ElementType::UInt32, ElementType::UInt64}),
+            "uint8 uint16 uint32 uint64 ");
+  EXPECT_EQ(printed({ElementType::Float, ElementType::Double, ElementType::LongDouble}), "float double long double ");
+  EXPECT_EQ(printed({ElementType::ComplexFloat, ElementType::ComplexDouble, ElementType::ComplexLongDouble}),
+            "std::complex<float> std::complex<double> std::complex<long double> ");
+  EXPECT_EQ(
+      printed({ElementType::Int8Index, ElementType::Int16Index, ElementType::Int32Index, ElementType::Int64Index}),
+      "ValueIndex<int8> ValueIndex<int16> ValueIndex<int32> ValueIndex<int64> ");
+  EXPECT_EQ(
+      printed({ElementType::UInt8Index, ElementType::UInt16Index, ElementType::UInt32Index, ElementType::UInt64Index}),
+      "ValueIndex<uint8> ValueIndex<uint16> ValueIndex<uint32> ValueIndex<uint64> ");
+  EXPECT_EQ(printed({ElementType::FloatIndex, ElementType::DoubleIndex, ElementType::LongDoubleIndex}),
+            "ValueIndex<float> ValueIndex<double> ValueIndex<long double> ");
 }
 
 TEST(Enums, ErrorClassesPrintTheMacroOfTheStandard) {
   EXPECT_EQ(printed({ErrorClass::Success, ErrorClass::Root, ErrorClass::InStatus, ErrorClass::RmaRange,
-                     ErrorClass::ProcFailed}),
-            "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE ERR_PROC_FAILED ");
+                     ErrorClass::ProcFailed, ErrorClass::Raw}),
+            "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE ERR_PROC_FAILED ERR_CLASS ");
+#define EXPECT_NAMED(name, macro) EXPECT_EQ(printed({ErrorClass::name}), "ERR_" #macro " ");
+  FERROMPI_ERROR_CLASSES(EXPECT_NAMED)
+  FERROMPI_FAILURE_CLASSES(EXPECT_NAMED)
+#undef EXPECT_NAMED
 }
 
 TEST(Enums, OfSplitsAndWindowsPrintByName) {

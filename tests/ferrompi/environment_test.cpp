@@ -66,12 +66,6 @@ TEST_F(Communicators, TakeHintsAlong) {
   const auto node = world.split_type(SplitType::Shared, -rank, hints);
   ASSERT_TRUE(node);
   EXPECT_EQ(node->rank(), size - 1 - rank);
-  std::vector<int> send(3, rank);
-  std::vector<int> recv(3);
-  auto plan = world.allreduce_init(send, recv, ReduceOp::Max, hints);
-  plan.start();
-  plan.wait();
-  EXPECT_EQ(recv, std::vector<int>(3, size - 1));
 }
 
 TEST_F(Communicators, AreSplitByColourAndOrderedByKey) {
@@ -131,6 +125,33 @@ TEST_F(Communicators, AreAdoptedOrBorrowedFromMpi) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_get_errhandler(made, &handler);
   EXPECT_EQ(handler, MPI_ERRORS_RETURN);
+}
+
+// The original ends the job by its errors, so that none can have inherited what it should have been given.
+TEST_F(Communicators, ReturnTheirErrorsHoweverTheyWereMade) {
+  MPI_Comm fatal = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(world.native(), &fatal), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Comm_set_errhandler(fatal, MPI_ERRORS_ARE_FATAL), MPI_SUCCESS);
+  const auto handler_of = [](const Communicator& comm) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    EXPECT_EQ(MPI_Comm_get_errhandler(comm.native(), &handler), MPI_SUCCESS);
+    return handler;
+  };
+  {
+    const auto original = Communicator::borrow(fatal);
+    EXPECT_EQ(handler_of(original), MPI_ERRORS_ARE_FATAL) << "what is borrowed stays as it was";
+    EXPECT_EQ(handler_of(original.duplicate()), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.duplicate(Info())), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.split(0).value()), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.split_type(SplitType::Shared).value()), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.split_type(SplitType::Shared, 0, Info()).value()), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.split_shared()), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original.split_shared(Info())), MPI_ERRORS_RETURN);
+    EXPECT_EQ(handler_of(original), MPI_ERRORS_ARE_FATAL);
+  }
+  MPI_Comm_free(&fatal);
+  EXPECT_EQ(handler_of(test_mpi().world()), MPI_ERRORS_RETURN);
+  EXPECT_EQ(handler_of(test_mpi().self()), MPI_ERRORS_RETURN);
 }
 
 TEST_F(Communicators, AreInertOnceMovedAndMayBeAssigned) {

@@ -50,6 +50,12 @@ TEST_F(Errors, NameARootOutsideTheCommunicator) {
   bad("scatter", [&](int root) { world.scatter(many, one, root); });
   bad("scatter_init_inplace", [&](int root) { (void)world.scatter_init_inplace(many, root); });
   const std::vector<int> counts(ranks, 1);
+  bad("ireduce", [&](int root) { (void)world.ireduce(one, odd, ReduceOp::Sum, root); });
+  bad("reduce_init", [&](int root) { (void)world.reduce_init(one, odd, ReduceOp::Sum, root); });
+  bad("igatherv", [&](int root) { (void)world.igatherv(one, many, counts, displacements(counts), root); });
+  bad("scatterv_init", [&](int root) { (void)world.scatterv_init(many, counts, displacements(counts), one, root); });
+  bad("gatherv", [&](int root) { (void)world.gatherv(one, root); });
+  bad("scatterv", [&](int root) { (void)world.scatterv(many, counts, root); });
   bad("gatherv", [&](int root) { world.gatherv(one, many, counts, displacements(counts), root); });
   bad("scatterv", [&](int root) { world.scatterv(many, counts, displacements(counts), one, root); });
   const auto copy = world.duplicate();
@@ -68,6 +74,11 @@ TEST_F(Errors, NameAPeerOutsideTheCommunicator) {
   expect_class(ErrorClass::Rank, "send_init", [&] { (void)world.send_init(one, nobody, 0); });
   expect_class(ErrorClass::Rank, "recv", [&] { world.recv(one, nobody, 0); });
   expect_class(ErrorClass::Rank, "irecv", [&] { (void)world.irecv(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "issend", [&] { (void)world.issend(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "ssend_init", [&] { (void)world.ssend_init(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "recv_init", [&] { (void)world.recv_init(one, nobody, 0); });
+  expect_class(ErrorClass::Rank, "sendrecv_replace", [&] { world.sendrecv_replace(one, nobody, 0, 0, 0); });
+  expect_class(ErrorClass::Rank, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, 0, nobody, 0); });
   expect_class(ErrorClass::Rank, "probe", [&] { (void)world.probe(nobody, 0); });
   expect_class(ErrorClass::Rank, "iprobe", [&] { (void)world.iprobe(nobody, 0); });
   expect_class(ErrorClass::Rank, "mprobe", [&] { (void)world.mprobe(nobody, 0); });
@@ -84,6 +95,18 @@ TEST_F(Errors, NameATagOutOfRange) {
   expect_class(ErrorClass::Tag, "send", [&] { world.send(1, 0, any_tag); });
   expect_class(ErrorClass::Tag, "recv", [&] { world.recv(one, 0, -5); });
   expect_class(ErrorClass::Tag, "irecv", [&] { (void)world.irecv(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "ssend", [&] { world.ssend(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "isend", [&] { (void)world.isend(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "issend", [&] { (void)world.issend(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "send_init", [&] { (void)world.send_init(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "ssend_init", [&] { (void)world.ssend_init(one, 0, any_tag); });
+  expect_class(ErrorClass::Tag, "recv_init", [&] { (void)world.recv_init(one, 0, -5); });
+  expect_class(ErrorClass::Tag, "probe", [&] { (void)world.probe(0, -5); });
+  expect_class(ErrorClass::Tag, "iprobe", [&] { (void)world.iprobe(0, -5); });
+  expect_class(ErrorClass::Tag, "mprobe", [&] { (void)world.mprobe(0, -5); });
+  expect_class(ErrorClass::Tag, "sendrecv", [&] { world.sendrecv(one, 0, -5, many, 0, 0); });
+  expect_class(ErrorClass::Tag, "sendrecv", [&] { world.sendrecv(one, 0, 0, many, 0, -5); });
+  expect_class(ErrorClass::Tag, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, 0, 0, -5); });
   expect_class(ErrorClass::Tag, "improbe", [&] { (void)world.improbe(0, -5); });
   expect_class(ErrorClass::Tag, "sendrecv_replace", [&] { world.sendrecv_replace(one, 0, -5, 0, 0); });
 }
@@ -203,6 +226,7 @@ TEST_F(Errors, NameACommunicatorThatWasMovedFrom) {
   expect_class(ErrorClass::Comm, "barrier", [&] { original.barrier(); });
   expect_class(ErrorClass::Comm, "allreduce", [&] { (void)original.allreduce(1, ReduceOp::Sum); });
   expect_class(ErrorClass::Comm, "duplicate", [&] { (void)original.duplicate(); });
+  expect_class(ErrorClass::Comm, "topology", [&] { (void)original.topology(); });
   expect_class(ErrorClass::Comm, "borrow", [&] { (void)Communicator::borrow(MPI_COMM_NULL); });
   moved.barrier();
 }
@@ -219,6 +243,29 @@ TEST_F(Errors, ComeFromMpiWithTheClassThatItMeans) {
   const MpiError error("bcast", MPI_ERR_COUNT);
   EXPECT_EQ(error.error_class(), ErrorClass::Count);
   EXPECT_EQ(error.code(), MPI_ERR_COUNT);
+}
+
+TEST_F(Errors, TranslateEveryClassOfTheStandardBothWays) {
+#define EXPECT_TRANSLATED(name, macro)                                \
+  EXPECT_EQ(error_class_from_mpi(MPI_ERR_##macro), ErrorClass::name); \
+  EXPECT_EQ(to_mpi(ErrorClass::name), MPI_ERR_##macro);               \
+  EXPECT_EQ(MpiError("scan", MPI_ERR_##macro).error_class(), ErrorClass::name);
+  FERROMPI_ERROR_CLASSES(EXPECT_TRANSLATED)
+#undef EXPECT_TRANSLATED
+}
+
+TEST_F(Errors, OfAClassThatTheStandardDoesNotHaveTellItsNumber) {
+  int own_class = 0;
+  int own_code = 0;
+  ASSERT_EQ(MPI_Add_error_class(&own_class), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Add_error_code(own_class, &own_code), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Add_error_string(own_code, "the reservoir overflows"), MPI_SUCCESS);
+  ASSERT_NE(own_class, own_code);
+  const MpiError error("scan", own_code);
+  EXPECT_EQ(error.error_class(), ErrorClass::Raw);
+  EXPECT_EQ(error.code(), own_code);
+  EXPECT_EQ(error.what(), "MPI error in scan: the reservoir overflows (class=ERR_CLASS(" + std::to_string(own_class) +
+                              "), code=" + std::to_string(own_code) + ")");
 }
 
 TEST_F(Errors, KnowTheClassesOfDeadProcessesWhereTheLibraryHasThem) {

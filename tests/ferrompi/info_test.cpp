@@ -168,6 +168,12 @@ TEST(Info, MovedFromIsNull) {
   EXPECT_EQ(info.get("key"), "value");
 }
 
+TEST(Info, MayBeManyAtOnce) {
+  std::vector<Info> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(Info{{"key", std::to_string(i)}});
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(many[static_cast<std::size_t>(i)].get("key"), std::to_string(i));
+}
+
 TEST(Info, HoldsManyKeys) {
   Info info;
   for (int i = 0; i < 300; ++i) info.set("key" + std::to_string(i), std::to_string(i * i));

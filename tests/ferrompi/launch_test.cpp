@@ -90,6 +90,10 @@ TEST(Jobs, RefuseEverythingAfterFinalizeAndDestroyWhatIsLeft) {
   expect_done("after_finalize", {1, 3});
 }
 
+TEST(Jobs, FinalizeWhileRequestsAreUnderWayAndRefuseThemAfterwards) {
+  expect_done("finalize_with_requests_under_way", {1, 2, 3});
+}
+
 TEST(Jobs, AdoptAnMpiThatIsRunningAndLeaveItRunning) {
   expect_done("adopt_a_running_mpi", {1, 2});
 }

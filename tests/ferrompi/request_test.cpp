@@ -379,6 +379,60 @@ TEST_F(Requests, ThatFailAmongManyAreNamedAndTheOthersFinish) {
   EXPECT_EQ(world.allreduce(1, ReduceOp::Sum), size);
 }
 
+TEST_F(Requests, ThatFailInASetAreNamedAndTheOthersFinish) {
+  if (size == 1) return;  // as above
+  const auto try_with = [&](const char* operation, auto wait) {
+    std::array<int, 3> in{-1, -1, -1};
+    RequestSet set;
+    for (int i = 0; i < 3; ++i) set.add(world.irecv(in[static_cast<std::size_t>(i)], previous, i));
+    for (int i = 0; i < 3; ++i) world.send(std::vector<int>(i == 1 ? 5 : 1, rank * 10 + i), next, i);
+    const auto error = error_of<MpiError>([&] {
+      while (!(set[0].is_complete() && set[1].is_complete() && set[2].is_complete())) wait(set);
+    });
+    EXPECT_EQ(error.error_class(), ErrorClass::Truncate);
+    EXPECT_EQ(error.operation(), operation);
+    EXPECT_NE(std::string(error.what()).find("request 1 of 3"), std::string::npos) << error.what();
+    EXPECT_TRUE(set[1].is_complete()) << operation;
+    set.wait_all();
+    EXPECT_EQ(in[0], previous * 10);
+    EXPECT_EQ(in[2], previous * 10 + 2);
+  };
+  try_with("wait_all", [](RequestSet& set) { set.wait_all(); });
+  try_with("wait_any", [](RequestSet& set) { (void)set.wait_any(); });
+  try_with("wait_some", [](RequestSet& set) { (void)set.wait_some(); });
+  try_with("test_all", [](RequestSet& set) { (void)set.test_all(); });
+  try_with("test_any", [](RequestSet& set) { (void)set.test_any(); });
+  try_with("test_some", [](RequestSet& set) { (void)set.test_some(); });
+  EXPECT_EQ(world.allreduce(1, ReduceOp::Sum), size);
+}
+
+TEST_F(Requests, ThatPersistAndFailAmongManyAreNamedAndAllStartAgain) {
+  if (size == 1) return;  // as above
+  std::array<int, 3> in{};
+  std::vector<PersistentRequest> plans;
+  for (int i = 0; i < 3; ++i) plans.push_back(world.recv_init(in[static_cast<std::size_t>(i)], previous, i));
+  const auto send_all = [&](std::size_t length_of_the_second) {
+    for (int i = 0; i < 3; ++i) {
+      world.send(std::vector<int>(i == 1 ? length_of_the_second : 1, rank * 10 + i), next, i);
+    }
+  };
+  in.fill(-1);
+  start_all(plans);
+  send_all(5);
+  const auto error = error_of<MpiError>([&] { wait_all(plans); });
+  EXPECT_EQ(error.error_class(), ErrorClass::Truncate);
+  EXPECT_EQ(error.operation(), "wait_all");
+  EXPECT_NE(std::string(error.what()).find("request 1 of 3"), std::string::npos) << error.what();
+  for (const auto& plan : plans) EXPECT_FALSE(plan.is_active());
+  EXPECT_EQ(in[0], previous * 10);
+  EXPECT_EQ(in[2], previous * 10 + 2);
+  in.fill(-1);
+  start_all(plans);
+  send_all(1);
+  wait_all(plans);
+  EXPECT_EQ(in, (std::array<int, 3>{previous * 10, previous * 10 + 1, previous * 10 + 2}));
+}
+
 TEST_F(Requests, MayBeMoreThanATableWouldHold) {
   if (size > 2) return;  // ranks that outnumber cores take their time, and find nothing new
   constexpr std::size_t number = 20000;

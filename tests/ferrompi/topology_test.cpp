@@ -30,6 +30,17 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Planted below the library: MPI does not tell this rank where it runs.
+bool nameless = false;
+
+}  // namespace
+
+extern "C" int MPI_Get_processor_name(char* name, int* length) {
+  return nameless ? MPI_ERR_INTERN : PMPI_Get_processor_name(name, length);
+}
+
+namespace {
+
 TEST(Topology, ListsEveryRankOnThisMachine) {
   const auto world = test_mpi().world();
   const auto topology = world.topology();
@@ -122,6 +133,23 @@ TEST(Topology, FailsOnEveryRankWhenOneCannotTell) {
   }
   // The communicator is as good as before.
   EXPECT_EQ(detail::exchange_topology(world, facts_of("host")).size(), world.size());
+}
+
+TEST(Topology, FailsOnEveryRankWhenMpiDoesNotTellOneOfThemItsName) {
+  const auto world = test_mpi().world();
+  const int broken = world.size() - 1;
+  nameless = world.rank() == broken;
+  try {
+    (void)world.topology();
+    FAIL() << "rank " << broken << " has no name and nobody noticed";
+  } catch (const InternalError& error) {
+    EXPECT_TRUE(contains(error.what(), "rank " + std::to_string(broken) + " cannot tell where it runs: "))
+        << error.what();
+    EXPECT_TRUE(contains(error.what(), "MPI error in topology: ")) << error.what();
+    EXPECT_TRUE(contains(error.what(), "class=ERR_INTERN")) << error.what();
+  }
+  nameless = false;
+  EXPECT_EQ(world.topology().size(), world.size());
 }
 
 TEST(Topology, IsTheSameOnEveryRankWhateverEachKnows) {

@@ -323,6 +323,44 @@ TEST(WindowLock, PutIsCompleteAfterAFlush) {
   EXPECT_EQ(window.local()[3], 2.0f + static_cast<float>(previous));
 }
 
+TEST(WindowLock, PutsUnderALockOfAllRanksAreCompleteAfterEachKindOfFlush) {
+  const auto world = test_mpi().world();
+  const int next = (world.rank() + 1) % world.size();
+  const auto previous = (world.rank() + world.size() - 1) % world.size();
+  auto window = SharedWindow<int>::allocate(world, 4);
+  std::ranges::fill(window.local(), -1);
+  window.fence();
+  {
+    auto guard = window.lock_all();
+    const auto target = guard.target(next);
+    // One buffer for all: it may be written again once what was put from it is complete on this side.
+    std::array<int, 1> sent{};
+    std::array<int, 1> got{};
+    const auto put_and_get = [&](std::size_t place, auto flush) {
+      sent = {10 * world.rank() + static_cast<int>(place)};
+      target.put(sent, place);
+      flush();
+      target.get(got, place);
+      guard.flush();
+      EXPECT_EQ(got, sent) << place;
+    };
+    put_and_get(0, [&] { guard.flush(next); });
+    put_and_get(1, [&] { guard.flush(); });
+    put_and_get(2, [&] { guard.flush_all(); });
+    sent = {10 * world.rank() + 3};
+    target.put(sent, 3);
+    guard.flush_local(next);
+    sent = {-7};
+    guard.flush(next);
+    target.get(got, 3);
+    guard.flush_local(next);
+    EXPECT_EQ(got[0], 10 * world.rank() + 3);
+  }
+  window.fence();
+  for (int place = 0; place < 4; ++place) EXPECT_EQ(window.local()[as_size(place)], 10 * previous + place);
+  window.fence();
+}
+
 TEST(WindowLock, LocksOnDifferentRanksMayOverlap) {
   const auto world = test_mpi().world();
   auto window = SharedWindow<int>::allocate(world, 1);
@@ -448,6 +486,23 @@ TEST(WindowMove, GuardsSurviveTheMoveOfTheirWindow) {
   }
   window.fence();
   EXPECT_EQ(window.local()[0], 5);
+}
+
+TEST(Window, MayBeManyAtOnce) {
+  const auto world = test_mpi().world();
+  const int number = world.size() <= 2 ? 300 : 10;  // each costs milliseconds where ranks outnumber cores
+  std::vector<SharedWindow<int>> many;
+  for (int i = 0; i < number; ++i) {
+    many.push_back(SharedWindow<int>::allocate(world, 1));
+    many.back().local()[0] = 1000 * world.rank() + i;
+  }
+  barrier(world);
+  const int next = (world.rank() + 1) % world.size();
+  for (int i = 0; i < number; ++i) {
+    many[as_size(i)].sync();
+    EXPECT_EQ(many[as_size(i)].remote(next)[0], 1000 * next + i);
+  }
+  barrier(world);
 }
 
 TEST(WindowMove, AssignmentFreesTheOldWindow) {

@@ -92,6 +92,17 @@ struct RestartOf final : Restart {
   typename Op::Args args;
 };
 
+/// Makes the library's own persistent request anew, after it was lost by a round that failed.
+template <class Op>
+struct RemakeOf final : Restart {
+  explicit RemakeOf(const typename Op::Args& arguments) : args(arguments) {}
+  int start(MPI_Request* request) const override {
+    const int code = call<Op>(Op::persistent, Op::persistent_large, args, request);
+    return code == MPI_SUCCESS ? MPI_Start(request) : code;
+  }
+  typename Op::Args args;
+};
+
 struct Persistent {
   const char* operation;
   MPI_Info info = MPI_INFO_NULL;
@@ -107,7 +118,11 @@ struct Persistent {
       } else {
         check(call<Op>(Op::persistent, Op::persistent_large, args, &request), operation);
       }
-      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(hold), nullptr);
+      // Only a receive fails by what others do and can be tried again.
+      std::unique_ptr<const Restart> remake;
+      if constexpr (frees_failed_plans && Op::on_drop == OnDrop::Cancel) remake = std::make_unique<RemakeOf<Op>>(args);
+      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(hold),
+                                    std::move(remake));
     } else {
       auto restart = std::make_unique<RestartOf<Op>>(args);
       return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), Op::on_drop, operation, std::move(hold),

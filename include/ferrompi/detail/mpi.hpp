@@ -131,6 +131,14 @@ inline constexpr bool restarts_wrongly = true;
 inline constexpr bool restarts_wrongly = false;
 #endif
 
+// Open MPI 4.1 frees a persistent request when a round of it fails, such as by a message that is too long; the standard
+// leaves it there to be started again.
+#if defined(OPEN_MPI)
+inline constexpr bool frees_failed_plans = true;
+#else
+inline constexpr bool frees_failed_plans = false;
+#endif
+
 // MPICH before 4.2 reads MPI_IN_PLACE as an address in MPI_Reduce when the root is not rank 0 (its issue 6540).
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 inline constexpr bool reduces_in_place_wrongly = true;

@@ -67,6 +67,8 @@ class WindowState {
   void flush_all();
   void flush_local_all();
   void sync();
+  [[nodiscard]] Info info();
+  void set_info(const Info& info);
 
   // Arguments in the order that MPI has, and the window where MPI wants something that is worked out: what only passes
   // through stays in its register. Offsets and counts in elements; the origin stays in use until the epoch, or a flush,

@@ -117,7 +117,8 @@ void after_finalize() {
   auto plan = world.allreduce_init_inplace(data, ReduceOp::Sum);
   auto request = world.iallreduce_inplace(data, ReduceOp::Sum);
   request.wait();
-  const auto info = Info();
+  auto info = Info{{"key", "value"}};
+  const auto first = info.begin();
   (void)world.allreduce(Point{1, 'a'}, [](const Point& a, const Point&) { return a; });
   auto sent = world.isend(Point{1, 'a'}, world.rank(), 3);
   auto message = world.mprobe(world.rank(), 3);
@@ -135,7 +136,33 @@ void after_finalize() {
   EXPECT(refused([&] { (void)copy.allreduce(1, ReduceOp::Sum); }));
   EXPECT(refused([&] { (void)world.isend(data, 0, 0); }));
   EXPECT(refused([&] { (void)world.duplicate(); }));
+  EXPECT(refused([&] { (void)world.duplicate(info); }));
+  EXPECT(refused([&] { (void)world.split(0); }));
+  EXPECT(refused([&] { (void)world.split_type(SplitType::Shared); }));
+  EXPECT(refused([&] { (void)world.split_shared(); }));
+  EXPECT(refused([&] { (void)world.split_shared(info); }));
+  EXPECT(refused([&] { (void)world.name(); }));
+  EXPECT(refused([&] { world.set_name("late"); }));
+  EXPECT(refused([&] { (void)world.info(); }));
+  EXPECT(refused([&] { world.set_info(info); }));
+  EXPECT(refused([&] { (void)world.processor_name(); }));
+  EXPECT(refused([&] { (void)world.topology(); }));
+  EXPECT(refused([&] { (void)world.probe(any_source, any_tag); }));
+  EXPECT(refused([&] { (void)world.iprobe(any_source, any_tag); }));
+  EXPECT(refused([&] { (void)world.mprobe(any_source, any_tag); }));
+  EXPECT(refused([&] { (void)world.improbe(any_source, any_tag); }));
+  EXPECT(refused([&] { (void)SharedWindow<double>::allocate(leftover, 1); }));
   EXPECT(refused([&] { (void)mpi.world(); }));
+  EXPECT(refused([&] { (void)mpi.self(); }));
+  EXPECT(refused([&] { const Info made; }));
+  EXPECT(refused([&] { info.set("key", "other"); }));
+  EXPECT(refused([&] { (void)info.get("key"); }));
+  EXPECT(refused([&] { (void)info.contains("key"); }));
+  EXPECT(refused([&] { (void)info.erase("key"); }));
+  EXPECT(refused([&] { (void)info.size(); }));
+  EXPECT(refused([&] { (void)info.keys(); }));
+  EXPECT(refused([&] { (void)*first; }));
+  EXPECT(refused([&] { (void)info.duplicate(); }));
   EXPECT(refused([&] { plan.start(); }));
   EXPECT(refused([&] { (void)status.count(); }));
   EXPECT(refused([&] { (void)status.bytes(); }));
@@ -143,6 +170,49 @@ void after_finalize() {
   EXPECT(refused([&] { (void)message.count<Point>(); }));
   EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("once") != std::string::npos);
   EXPECT(!Mpi::version().empty() && !Mpi::library_version().empty());
+  std::puts("done");
+}
+
+// What is under way when MPI is finalized by name, while its requests live on: receives that nobody sends to, a message
+// that was not received yet, collective operations that every rank began, plans that were started.
+void finalize_with_requests_under_way() {
+  auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  const int next = (world.rank() + 1) % world.size();
+  const int previous = (world.rank() + world.size() - 1) % world.size();
+  std::vector<int> never(100, 42);
+  std::vector<int> borrowed(100, 42);
+  std::vector<int> sum(100, 1);
+  auto receive = world.irecv(never, previous, 5);
+  auto owning = world.irecv(std::vector<int>(100), previous, 6);
+  auto sent = world.isend(std::vector<int>{world.rank()}, next, 7);
+  auto barrier = world.ibarrier();
+  auto reduction = world.iallreduce(std::vector<int>(100, 1), ReduceOp::Sum);
+  auto called = world.iallreduce(std::vector<int>(100, 1), [](int a, int b) { return a + b; });
+  auto receiving = world.recv_init(borrowed, previous, 8);
+  receiving.start();
+  auto plan = world.allreduce_init_inplace(sum, ReduceOp::Sum);
+  plan.start();
+  mpi.finalize();
+  EXPECT(Mpi::is_finalized());
+  const auto refused = [](auto call) { return text_of<MpiError>(call).find("MPI is finalized") != std::string::npos; };
+  EXPECT(refused([&] { receive.wait(); }));
+  EXPECT(refused([&] { (void)receive.test(); }));
+  EXPECT(refused([&] { (void)receive.get_status(); }));
+  EXPECT(refused([&] { receive.cancel(); }));
+  EXPECT(refused([&] { (void)owning.get(); }));
+  EXPECT(refused([&] { (void)sent.get(); }));
+  EXPECT(refused([&] { barrier.wait(); }));
+  EXPECT(refused([&] { (void)reduction.get(); }));
+  EXPECT(refused([&] { (void)called.get(); }));
+  EXPECT(refused([&] { receiving.wait(); }));
+  EXPECT(refused([&] { (void)plan.test(); }));
+  EXPECT(refused([&] { plan.cancel(); }));
+  std::vector<Request> several;
+  several.push_back(std::move(receive));
+  EXPECT(refused([&] { wait_all(several); }));
+  EXPECT(refused([&] { (void)test_any(several); }));
+  EXPECT(never == std::vector<int>(100, 42) && borrowed == std::vector<int>(100, 42));
   std::puts("done");
 }
 
@@ -166,9 +236,15 @@ void adopt_a_running_mpi() {
     views.push_back(mpi.world());
     views.push_back(mpi.self());
     EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("already") != std::string::npos);
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
-    EXPECT(handler == MPI_ERRORS_ARE_FATAL);
+    const auto handler_of = [](MPI_Comm comm) {
+      MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+      MPI_Comm_get_errhandler(comm, &handler);
+      return handler;
+    };
+    EXPECT(handler_of(MPI_COMM_WORLD) == MPI_ERRORS_ARE_FATAL);
+    EXPECT(handler_of(MPI_COMM_SELF) == MPI_ERRORS_ARE_FATAL);
+    EXPECT(handler_of(world.native()) == MPI_ERRORS_RETURN);
+    EXPECT(handler_of(mpi.self().native()) == MPI_ERRORS_RETURN);
     double in = 0;
     EXPECT(text_of<MpiError>([&] { world.recv(in, 0, -9); }).find("ERR_TAG") != std::string::npos);
   }
@@ -229,6 +305,7 @@ void funneled_from_another_thread() {
   EXPECT(refused([&] { (void)world.name(); }));
   EXPECT(refused([&] { world.set_name("refused"); }));
   EXPECT(refused([&] { (void)world.processor_name(); }));
+  EXPECT(refused([&] { (void)world.topology(); }));
   Info info{{"key", "value"}};
   EXPECT(refused([] { const Info made; }));
   EXPECT(refused([&] { info.set("key", "other"); }));
@@ -239,6 +316,8 @@ void funneled_from_another_thread() {
   EXPECT(refused([&] { (void)info.keys(); }));
   EXPECT(refused([&] { (void)*info.begin(); }));
   EXPECT(refused([&] { (void)info.duplicate(); }));
+  EXPECT(refused([&] { (void)world.info(); }));
+  EXPECT(refused([&] { world.set_info(info); }));
   EXPECT(info.get("key") == "value" && world.name() != "refused");
   world.barrier();
   std::puts("done");
@@ -280,6 +359,7 @@ const std::map<std::string, void (*)()> scenes = {
     {"exception_alone", exception_alone},
     {"abort_ends_all", abort_ends_all},
     {"after_finalize", after_finalize},
+    {"finalize_with_requests_under_way", finalize_with_requests_under_way},
     {"adopt_a_running_mpi", adopt_a_running_mpi},
     {"moved_environment", moved_environment},
     {"too_low_a_thread_level", too_low_a_thread_level},
