@@ -320,7 +320,12 @@ TEST(WindowErrors, TwoThreadsAtOnceAreCaughtInDebugBuilds) {
     MPI_Barrier(world.native());
   }
   if (world.rank() == 1) {
-    std::thread waiting([&] { auto guard = window.lock(LockType::Exclusive, 0); });
+    // Either of the two may be the one that is refused; the one that waits has to get in.
+    std::thread waiting([&] {
+      while (mpi_error_of([&] { auto guard = window.lock(LockType::Exclusive, 0); }).has_value()) {
+        std::this_thread::yield();
+      }
+    });
     while (!mpi_error_of([&] { window.sync(); }).has_value()) std::this_thread::yield();
     const int seen = 1;
     MPI_Send(&seen, 1, MPI_INT, 0, 0, world.native());
