@@ -71,6 +71,25 @@ void environment_of_tcp(std::string_view text) {
   }
 }
 
+// A step of several tasks that says of itself what it likes. Nothing of it is left to the next input.
+void environment_of_slurm(std::string_view text) {
+  constexpr std::array ours{"COBRE_TCP_RANK", "COBRE_TCP_SIZE",   "COBRE_TCP_COORDINATOR",
+                            "COBRE_TCP_PORT", "COBRE_TCP_SECRET", "COBRE_TCP_BIND_ADDR"};
+  constexpr std::array slurms{"SLURM_STEP_NUM_TASKS",      "SLURM_PROCID", "SLURM_STEP_NODELIST",
+                              "SLURM_STEP_RESV_PORTS",     "SLURM_JOB_ID", "SLURM_STEP_ID",
+                              "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"};
+  for (const char* const name : ours) unsetenv(name);
+  set_variables(text, slurms);
+  try {
+    const TcpConfig config = TcpConfig::from_environment();
+    tcp::check(config);
+    if (config.rank >= config.size || config.size < 2 || config.port == 0) __builtin_trap();
+  } catch (const BackendError&) {
+  }
+  (void)slurm::local_size();
+  for (const char* const name : slurms) unsetenv(name);
+}
+
 void node_lists(std::string_view text) {
   (void)tcp::first_node(text);
   while (!text.empty() && slurm::detail::next_repeated(text)) {
@@ -187,6 +206,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (data[0]) {
     case 's': environment_of_shm(text); break;
     case 't': environment_of_tcp(text); break;
+    case 'u': environment_of_slurm(text); break;
     case 'n': node_lists(text); break;
     case 'l': hosts(text, false); break;
     case 'f': hosts(text, true); break;
