@@ -133,7 +133,7 @@ concept SharesOutValues = requires {
 /// borrowed.
 template <class T, class S>
 struct HeldShare final : HeldBuffers {
-  explicit HeldShare(S&& send) : source(std::forward<S>(send)) {}
+  explicit HeldShare(S send) : source(std::forward<S>(send)) {}
   S source;
   Held<T> share{T{}};
 };
