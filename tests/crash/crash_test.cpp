@@ -153,6 +153,24 @@ TEST_P(CrashPoints, AreNamedByEveryoneElseAndLeaveNothing) {
   }
 }
 
+// The kernel closes what a process has open before it reports the process ended, and between the two it may be a while;
+// and one that throws while it gathers the others may live on.
+TEST(CrashPoints, OfRankZeroThatIsSlowToEndAreNamedByThoseWhoCameAndThoseWhoDidNot) {
+  std::vector<Plan> plans;
+  for (const std::size_t size : {std::size_t{3}, crash::most_ranks}) {
+    for (Plan plan : places(Setup::Shm, size)) {
+      if (plan.step != 0 || !std::string(plan.point->name()).starts_with("shm.coordinate.")) continue;
+      for (const Action way : {Action::ExitInSteps, Action::ThrowAndStay}) {
+        plan.action = way;
+        plans.push_back(plan);
+      }
+    }
+  }
+  ASSERT_GE(plans.size(), 20U);
+  const crash::Tally tally = crash::run_all(plans);
+  for (const std::string& problem : tally.problems) ADD_FAILURE() << problem;
+}
+
 class RandomKills : public testing::TestWithParam<Setup> {};
 
 TEST_P(RandomKills, AreNamedByEveryoneElseAndLeaveNothing) {

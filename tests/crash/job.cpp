@@ -40,7 +40,9 @@ const char* to_string(Action action) {
     case Action::Kill: return "killed";
     case Action::StopAndGoOn: return "stopped and continued";
     case Action::Exit: return "exits";
+    case Action::ExitInSteps: return "exits, its descriptors first,";
     case Action::Throw: return "throws";
+    case Action::ThrowAndStay: return "throws and lives on";
     case Action::KillFromOutside: return "killed from outside";
     case Action::None: return "nothing happens";
   }
@@ -123,8 +125,10 @@ std::string Job::problem_of_victim() const {
   switch (plan_.action) {
     case Action::Kill:
     case Action::KillFromOutside: return signal_of_victim() == SIGKILL ? "" : "the victim was not killed";
-    case Action::Exit: return exit_code_of_victim() == code_of_exit ? "" : "the victim did not exit";
-    case Action::Throw: {
+    case Action::Exit:
+    case Action::ExitInSteps: return exit_code_of_victim() == code_of_exit ? "" : "the victim did not exit";
+    case Action::Throw:
+    case Action::ThrowAndStay: {
       // A destructor that throws ends the process.
       if (std::string_view(plan_.point->name()).find(".depart.") != std::string_view::npos)
         return signal_of_victim() == SIGABRT ? "" : "no end";

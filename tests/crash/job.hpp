@@ -27,7 +27,7 @@ constexpr std::size_t most_ranks = 5;
 enum class Setup : std::uint8_t { Shm, ShmThroughBuffers, Tcp, TcpSharingMemory, TcpOnTwoHosts };
 [[nodiscard]] const char* to_string(Setup setup);
 
-enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, Throw, KillFromOutside, None };
+enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, ExitInSteps, Throw, ThrowAndStay, KillFromOutside, None };
 [[nodiscard]] const char* to_string(Action action);
 constexpr int code_of_exit = 42;
 

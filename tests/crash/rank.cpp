@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include "support/shm_ranks.hpp"
 #include "support/tcp_ranks.hpp"
@@ -16,6 +17,8 @@ namespace crash {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr auto stay = 300ms;  // far longer than the others need to end
 
 struct Thrown : std::runtime_error {
   Thrown() : std::runtime_error("thrown at a crash point") {}
@@ -43,7 +46,12 @@ void fall() {
     case Action::Kill: raise(SIGKILL); break;
     case Action::StopAndGoOn: raise(SIGSTOP); break;
     case Action::Exit: _exit(code_of_exit);
-    case Action::Throw: throw Thrown();
+    case Action::ExitInSteps:
+      (void)close_range(STDERR_FILENO + 1, ~0U, 0);
+      std::this_thread::sleep_for(stay);
+      _exit(code_of_exit);
+    case Action::Throw:
+    case Action::ThrowAndStay: throw Thrown();
     case Action::KillFromOutside:
     case Action::None: break;
   }
@@ -155,6 +163,7 @@ void live(const Plan& plan, const std::string& name, std::size_t rank, Board& bo
   // A thread that has been joined stands there for a moment.
   const bool alone = test::eventually([] { return entries_in("/proc/self/task") == 1; }, std::chrono::seconds(1));
   report.left_something = entries_in("/proc/self/fd") != descriptors || !alone || maps_shared_memory();
+  if (ending == Ending::Threw && plan.action == Action::ThrowAndStay) std::this_thread::sleep_for(stay);
   _exit(0);
 }
 

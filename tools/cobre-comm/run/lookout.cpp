@@ -229,7 +229,7 @@ void stand_aside(const Descriptor& socket, const Descriptor& launcher) {
 std::vector<std::string> post_lookout(std::size_t ranks, std::optional<std::chrono::milliseconds> timeout) {
   const auto end = timeout ? std::optional(Clock::now() + *timeout) : std::nullopt;
   const std::string name = shm::socket_name("lookout-" + make_secret());
-  Descriptor launcher = shm::open_this_process();
+  Descriptor launcher = shm::open_process(getpid());
   Descriptor socket = shm::open_socket();
   if (!launcher || shm::bind_to(socket, name) != 0 || listen(socket.get(), SOMAXCONN) != 0) return {};
   // Two forks: a launcher is not to find a child that it did not start.

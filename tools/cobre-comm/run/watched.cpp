@@ -40,7 +40,7 @@ std::optional<LookoutCall> own_call() {
 void call(const std::string& lookout) {
   namespace shm = comm::shm;
   const auto what = own_call();
-  const auto process = shm::open_this_process();
+  const auto process = shm::open_process(getpid());
   const auto socket = shm::open_socket();
   if (!what || !process || shm::connect_to(socket, lookout) != 0) return;
   if (!shm::send_message(socket, *what, std::array{process.get()})) return;

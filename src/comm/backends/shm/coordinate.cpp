@@ -307,6 +307,25 @@ class Coordinator {
     return view;
   }
 
+  [[nodiscard]] bool welcome(std::size_t rank, const core::Descriptor& memory, const Agreement& agreement) const {
+    const View view = view_of(rank);
+    Reply reply;
+    reply.kind = ReplyKind::Welcome;
+    reply.bytes = agreement.segment_bytes;
+    std::vector<int> descriptors{memory.get()};
+    descriptors.insert(descriptors.end(), view.descriptors.begin(), view.descriptors.end());
+    for (std::size_t r = 0; r < members_.size(); ++r) {
+      reply.process_of[r] =
+          view.process_of[r] == Peers::this_one ? Reply::here : static_cast<std::uint8_t>(view.process_of[r]);
+    }
+    return send_message(members_[rank].link, reply, descriptors);
+  }
+
+  // Release: pairs with the acquire in check_for_failure().
+  static void mark_as_left(ChannelBlock& channel, std::size_t rank) noexcept {
+    channel.rank(rank).presence.store(static_cast<std::uint32_t>(Presence::Left), std::memory_order_release);
+  }
+
   Gathering hand_out() {
     const Agreement agreement = agree();
     const core::Descriptor memory = make_segment(agreement);
@@ -315,23 +334,15 @@ class Coordinator {
     auto& channel = *reinterpret_cast<ChannelBlock*>(segment.data() + channel_offset);
     core::crash_point<"shm.coordinate.segment_made">();
     if (config_.witness >= 0) admit_witness(config_.witness, memory, agreement.segment_bytes, config_.size);
-    for (std::size_t rank = 1; rank < members_.size(); ++rank) {
-      const View view = view_of(rank);
-      Reply reply;
-      reply.kind = ReplyKind::Welcome;
-      reply.bytes = agreement.segment_bytes;
-      std::vector<int> descriptors{memory.get()};
-      descriptors.insert(descriptors.end(), view.descriptors.begin(), view.descriptors.end());
-      for (std::size_t r = 0; r < members_.size(); ++r) {
-        reply.process_of[r] =
-            view.process_of[r] == Peers::this_one ? Reply::here : static_cast<std::uint8_t>(view.process_of[r]);
+    try {
+      for (std::size_t rank = 1; rank < members_.size(); ++rank) {
+        // One that has gone meanwhile is to the others, who have been welcomed, a rank that has left.
+        if (!welcome(rank, memory, agreement)) mark_as_left(channel, rank);
+        core::crash_point<"shm.coordinate.welcomed">();
       }
-      // One that has gone meanwhile is to the others, who have been welcomed, a rank that has left. Release: pairs with
-      // the acquire in check_for_failure().
-      if (!send_message(members_[rank].link, reply, descriptors)) {
-        channel.rank(rank).presence.store(static_cast<std::uint32_t>(Presence::Left), std::memory_order_release);
-      }
-      core::crash_point<"shm.coordinate.welcomed">();
+    } catch (...) {
+      mark_as_left(channel, 0);  // some have been welcomed, and would wait for as long as this process lives
+      throw;
     }
     View view = view_of(0);
     std::vector<core::Descriptor> processes(view.descriptors.size());

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "comm/backends/shm/messages.hpp"
+#include "comm/backends/shm/obituary.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
@@ -77,7 +78,9 @@ class Joiner {
       if (check_) check_();
       std::this_thread::sleep_for(pause);
     }
-    if (const Owner owner = owner_of(link_); owner.uid != geteuid()) throw_foreign_owner(config_.name, owner.uid);
+    const Owner owner = owner_of(link_);
+    if (owner.uid != geteuid()) throw_foreign_owner(config_.name, owner.uid);
+    coordinator_ = open_process(owner.pid);
   }
 
   [[noreturn]] void throw_no_coordinator() const {
@@ -119,11 +122,13 @@ class Joiner {
   }
 
   // Rank 0 may have gone because of somebody else, and said so before, on another line: the word is there, or about to
-  // be; and so is the end of that line where it was rank 0 that died.
+  // be; and so is the end of that line where it was rank 0 that died. Where there is no other line, this rank stays
+  // until rank 0 has ended: a process lets its descriptors go first, and those who were welcomed watch for ends. They
+  // would see this rank's before, and blame it.
   void hear_reason() const {
     const auto until = Clock::now() + patience_with_reason;
-    while (check_ && Clock::now() < until) {
-      check_();
+    while ((check_ || (coordinator_ && !has_ended(coordinator_.get()))) && Clock::now() < until) {
+      if (check_) check_();
       std::this_thread::sleep_for(1ms);
     }
   }
@@ -167,6 +172,7 @@ class Joiner {
   Clock::time_point deadline_;
   Hello hello_;
   core::Descriptor link_;
+  core::Descriptor coordinator_;  // its process; none where it is not to be seen from here
   Reply reply_;
   std::vector<core::Descriptor> descriptors_;
 };

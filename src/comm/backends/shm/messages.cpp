@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,7 +36,7 @@ Hello hello_of(const ShmConfig& config) {
 }
 
 core::Descriptor process_to_watch() {
-  core::Descriptor process = open_this_process();
+  core::Descriptor process = open_process(getpid());
   if (!process) {
     throw InitializationFailed("shm", core::format("this process cannot be watched ({}); the shm backend needs Linux "
                                                    "5.3 and pidfd_open",

@@ -42,8 +42,8 @@ ProcessIdentity this_process() {
   return {.pid = getpid(), .reserved = 0, .pid_namespace = status.st_ino};
 }
 
-core::Descriptor open_this_process() {
-  return core::Descriptor(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+core::Descriptor open_process(pid_t pid) {
+  return core::Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
 Peers::Peers(std::vector<core::Descriptor> processes, std::vector<std::size_t> process_of)

@@ -26,7 +26,8 @@ struct ProcessIdentity {
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 [[nodiscard]] ProcessIdentity this_process();
-[[nodiscard]] core::Descriptor open_this_process();
+/// None where this process does not see it.
+[[nodiscard]] core::Descriptor open_process(pid_t pid);
 
 struct Peer {
   pid_t pid = 0;             // as this process sees it; 0 where it does not

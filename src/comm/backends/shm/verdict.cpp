@@ -170,7 +170,9 @@ void Channel::check_for_failure(const std::atomic<Word>& word, Word value) {
     return block_.rank(rank).finished.sequence.load(std::memory_order_acquire) < sequence_;
   };
   std::optional<FailedPeer> failed;
-  const RankSet dead = peers_.dead();
+  RankSet dead = peers_.dead();
+  // One that could not come because of rank 0 ends after it, perhaps while the kernel looks at one after the other.
+  if (dead.any()) dead = peers_.dead();
   for (std::size_t rank = 0; rank < size_ && !failed; ++rank) {
     if (rank == rank_) continue;
     if ((dead.test(rank) || has_left(rank)) && needed(rank)) failed = peers_.obituary(culprit_behind(rank));
