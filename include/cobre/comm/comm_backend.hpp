@@ -151,9 +151,4 @@ class CommBackend : public detail::Collectives<CommBackend>,
 /// A channel of whichever backend opened it.
 using CommChannel = BasicChannel<CommBackend>;
 
-static_assert(ChannelProvider<CommBackend> && PointToPoint<CommBackend>);
-static_assert(MovingCollectives<CommBackend> && ReducingCollectives<CommBackend>);
-static_assert(Splittable<CommBackend> && NonblockingCollectives<CommBackend> && PersistentCollectives<CommBackend>);
-static_assert(ComposedCollectives<CommBackend> && SharedMemoryProvider<CommBackend> && TopologyProvider<CommBackend>);
-
 }  // namespace cobre::comm

@@ -92,9 +92,5 @@ class LocalBackend : public detail::Collectives<LocalBackend>,
 using LocalChannel = BasicChannel<LocalBackend>;
 
 static_assert(std::is_empty_v<LocalBackend>);
-static_assert(MovingCollectives<LocalBackend> && ReducingCollectives<LocalBackend>);
-static_assert(Splittable<LocalBackend> && NonblockingCollectives<LocalBackend> && PersistentCollectives<LocalBackend>);
-static_assert(Communicator<LocalBackend> && SharedMemoryProvider<LocalBackend> && TopologyProvider<LocalBackend>);
-static_assert(ChannelProvider<LocalBackend> && PointToPoint<LocalBackend>);
 
 }  // namespace cobre::comm

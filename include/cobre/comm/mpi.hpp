@@ -154,11 +154,4 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
 
 using MpiChannel = BasicChannel<FerrompiBackend>;
 
-static_assert(ChannelProvider<FerrompiBackend> && PointToPoint<FerrompiBackend>);
-static_assert(MovingCollectives<FerrompiBackend> && ReducingCollectives<FerrompiBackend>);
-static_assert(Splittable<FerrompiBackend> && NonblockingCollectives<FerrompiBackend> &&
-              PersistentCollectives<FerrompiBackend>);
-static_assert(Communicator<FerrompiBackend> && SharedMemoryProvider<FerrompiBackend> &&
-              TopologyProvider<FerrompiBackend>);
-
 }  // namespace cobre::comm

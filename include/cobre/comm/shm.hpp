@@ -189,9 +189,4 @@ class ShmBackend : public detail::Collectives<ShmBackend>,
 
 using ShmChannel = BasicChannel<ShmBackend>;
 
-static_assert(ChannelProvider<ShmBackend> && PointToPoint<ShmBackend>);
-static_assert(MovingCollectives<ShmBackend> && ReducingCollectives<ShmBackend>);
-static_assert(Splittable<ShmBackend> && NonblockingCollectives<ShmBackend> && PersistentCollectives<ShmBackend>);
-static_assert(Communicator<ShmBackend> && SharedMemoryProvider<ShmBackend> && TopologyProvider<ShmBackend>);
-
 }  // namespace cobre::comm

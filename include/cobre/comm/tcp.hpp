@@ -163,9 +163,4 @@ class TcpBackend : public detail::Collectives<TcpBackend>,
 
 using TcpChannel = BasicChannel<TcpBackend>;
 
-static_assert(ChannelProvider<TcpBackend> && PointToPoint<TcpBackend>);
-static_assert(MovingCollectives<TcpBackend> && ReducingCollectives<TcpBackend>);
-static_assert(Splittable<TcpBackend> && NonblockingCollectives<TcpBackend> && PersistentCollectives<TcpBackend>);
-static_assert(Communicator<TcpBackend> && SharedMemoryProvider<TcpBackend> && TopologyProvider<TcpBackend>);
-
 }  // namespace cobre::comm
