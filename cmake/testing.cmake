@@ -58,14 +58,19 @@ if(COBRE_COMM_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(cobre_test_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:COBRE_IS_BUSY>>>:-O0>)
 endif()
 
-# Built once and borrowed by all test programs: GoogleTest and the standard headers are most of what a test parses.
-# An executable like its borrowers, because position-independent code for a library is compiled differently.
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp CONTENT "int main() {}\n")
-add_executable(cobre_test_headers ${CMAKE_BINARY_DIR}/cobre_test_headers.cpp)
-target_link_libraries(cobre_test_headers PRIVATE cobre_test_options)
-set_target_properties(cobre_test_headers PROPERTIES UNITY_BUILD OFF)
-target_precompile_headers(cobre_test_headers PRIVATE
-  <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+# Parsed once and borrowed by all test programs: GoogleTest, the standard headers and what is tested are most of what a test
+# includes. An executable like its borrowers, because position-independent code for a library is compiled differently.
+function(cobre_add_test_headers name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;HEADERS" ${ARGN})
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "int main() {}\n")
+  add_executable(${name} ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS}
+    <gtest/gtest.h> <algorithm> <array> <cstdint> <functional> <memory> <numeric> <span> <string> <thread> <vector>)
+endfunction()
+cobre_add_test_headers(cobre_test_headers)
+cobre_add_test_headers(cobre_comm_test_headers LIBRARIES cobre::comm HEADERS <cobre/comm.hpp>)
 
 if(COBRE_COMM_MPI AND COBRE_COMM_SANITIZE MATCHES "address")
   set(cobre_test_extras ${PROJECT_SOURCE_DIR}/tests/sanitizers/mpi_leaks.cpp)
@@ -77,7 +82,12 @@ function(cobre_test_target name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE cobre_test_options ${arg_LIBRARIES})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # each file of a test has helpers of its own
-  target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
+  # The libraries of the command and of the application bring that of communication with them.
+  if(arg_LIBRARIES MATCHES "cobre::comm|conformance_suite|_parts")
+    target_precompile_headers(${name} REUSE_FROM cobre_comm_test_headers)
+  else()
+    target_precompile_headers(${name} REUSE_FROM cobre_test_headers)
+  endif()
 endfunction()
 
 function(cobre_add_test name)
