@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <cstring>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "comm/algorithms/mailroom.hpp"
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/arbiter.hpp"
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
@@ -23,6 +25,7 @@
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "tcp_parsers.hpp"
+#include "tcp_rank.hpp"
 
 namespace {
 
@@ -87,6 +90,20 @@ void introduce_at_a_door(std::span<const std::byte> bytes) {
   if ((met.refusal == Refusal::None) != honest) __builtin_trap();
 }
 
+// What a peer sends as its credential, and what MUNGE may find in one.
+void vouch(std::span<const std::byte> bytes) {
+  const auto vouching = body_from<fuzz::Vouching>(bytes);
+  if (const auto text = text_of(vouching.credential)) {
+    if (strnlen(text->data(), text->size()) > vouching.credential.bytes) __builtin_trap();
+  }
+  bytes = bytes.subspan(std::min(bytes.size(), sizeof vouching));
+  const std::vector<std::byte> payload(bytes.begin(), bytes.end());  // on its own: nothing behind it may be read
+  const auto secret = secret_in(payload, vouching.writer, fuzz::user);
+  const bool expected = vouching.writer == fuzz::user && payload.size() == sizeof(Bytes32);
+  if (secret.has_value() != expected) __builtin_trap();
+  if (secret && !std::ranges::equal(raw(*secret), payload)) __builtin_trap();
+}
+
 // A rank that presents itself, and a table.
 void join(std::span<const std::byte> bytes) {
   const auto member = body_from<Member>(bytes);
@@ -106,7 +123,16 @@ void reply(std::span<const std::byte> bytes) {
   (void)body_from<Outcome>(bytes).text.words();
 }
 
-// A neighbour in the control tree that has gone mad.
+void judge(const Verdict& verdict) {
+  (void)explain(verdict);
+  try {
+    throw_verdict({"barrier", 0, job_size}, verdict);
+  } catch (const CommError&) {
+  }
+}
+
+// What a neighbour in the control tree that has gone mad makes the root believe, at moments that a clock would take
+// long to come to.
 void listen(std::span<const std::byte> bytes) {
   NoticeReader reader;
   Arbiter arbiter(job_size);
@@ -122,36 +148,15 @@ void listen(std::span<const std::byte> bytes) {
       case NoticeReader::Found::Nothing: continue;
       case NoticeReader::Found::Notice: break;
     }
-    switch (reader.kind()) {
-      case NoticeKind::Verdict:
-      case NoticeKind::Report: {
-        const auto verdict = read_body<Verdict>(reader.body());
-        if (!is_sensible(verdict, job_size)) break;
-        (void)explain(verdict);
-        try {
-          throw_verdict({"barrier", 0, job_size}, verdict);
-        } catch (const CommError&) {
-        }
-        break;
-      }
-      case NoticeKind::Inquiry: {
-        const auto inquiry = read_body<Inquiry>(reader.body());
-        if (is_sensible(inquiry, job_size)) arbiter.ask(inquiry, now);
-        (void)arbiter.rule(now, everyone);
-        break;
-      }
-      case NoticeKind::Testimony: {
-        const auto testimony = read_body<Testimony>(reader.body());
-        if (is_sensible(testimony, job_size)) arbiter.hear(testimony);
-        (void)arbiter.rule(now + std::chrono::seconds(2), everyone);
-        break;
-      }
-      case NoticeKind::Warning: (void)read_body<Warning>(reader.body()).line.words(); break;
-      case NoticeKind::RollCall:
-      case NoticeKind::Farewell:
-      case NoticeKind::Abort:
-      case NoticeKind::Alive: break;
-    }
+    const auto heard = understand(reader.kind(), reader.body(), job_size);
+    if (!heard) continue;
+    if (const auto* verdict = std::get_if<Verdict>(&*heard)) judge(*verdict);
+    if (const auto* report = std::get_if<Report>(&*heard)) judge(report->verdict);
+    if (const auto* inquiry = std::get_if<Inquiry>(&*heard)) arbiter.ask(*inquiry, now);
+    if (const auto* testimony = std::get_if<Testimony>(&*heard)) arbiter.hear(*testimony);
+    if (const auto* warning = std::get_if<Warning>(&*heard)) (void)warning->line.words();
+    const bool answers = std::holds_alternative<Testimony>(*heard);
+    (void)arbiter.rule(answers ? now + std::chrono::seconds(2) : now, everyone);
   }
 }
 
@@ -196,8 +201,6 @@ class FuzzPipes {
 
 void messages(std::span<const std::byte> bytes) {
   using algorithms::Letter;
-  static const bool quiet = (set_warning_sink([](std::string_view) {}), true);
-  (void)quiet;
   std::vector<std::byte> stream(bytes.begin(), bytes.end());
   // Most letters are made believable, so that some get past the first check, and none is longer than memory.
   std::uint64_t number = 0;
@@ -234,6 +237,8 @@ void address(std::span<const std::byte> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const bool quiet = (set_warning_sink([](std::string_view) {}), true);
+  (void)quiet;
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
   switch (static_cast<fuzz::Parser>(data[0] % fuzz::parser_count)) {
@@ -245,6 +250,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case fuzz::Parser::Address: address(bytes); break;
     case fuzz::Parser::Messages: messages(bytes); break;
     case fuzz::Parser::Introduce: introduce_at_a_door(bytes); break;
+    case fuzz::Parser::Vouch: vouch(bytes); break;
+    case fuzz::Parser::Watch: fuzz::watch(bytes); break;
+    case fuzz::Parser::Receive: fuzz::receive(bytes); break;
   }
   return 0;
 }

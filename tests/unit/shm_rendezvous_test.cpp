@@ -7,7 +7,10 @@
 #include <sys/socket.h>
 
 #include <map>
+#include <span>
+#include <string>
 
+#include "comm/backends/shm/memory.hpp"
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "support/shm_ranks.hpp"
@@ -199,6 +202,46 @@ TEST(ShmRendezvous, IsNotDelayedByAVisitorThatSaysNothingOrNonsense) {
   EXPECT_EQ(zero.words(), "sum 2");
   EXPECT_EQ(one.words(), "sum 2");
   EXPECT_LT(Clock::now() - begin, 1500ms);  // less than the patience with one of them
+}
+
+// What another process of this user answers in the place of rank 0, and what rank 1 of 2 says to it.
+std::string words_after(const cobre::comm::shm::Reply& reply, std::span<const int> descriptors) {
+  using namespace cobre::comm::shm;
+  const std::string name = unique_name();
+  const auto listener = open_socket();
+  if (bind_to(listener, socket_name(name)) != 0 || listen(listener.get(), 1) != 0) return "cannot listen";
+  Process rank(process_of(shm_config(name, 1, 2)));
+  cobre::comm::core::Descriptor link;
+  const bool came = test::eventually([&] {
+    link = cobre::comm::core::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    return static_cast<bool>(link);
+  });
+  if (!came || !send_message(link, reply, descriptors)) return "cannot answer";
+  return rank.words();
+}
+
+TEST(ShmRendezvous, EndsWithAnErrorWhereASegmentIsEmptyOrNotOfThisGroup) {
+  using namespace cobre::comm::shm;
+  const cobre::comm::Where where{"attach", 0, 2};
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20}) {
+    const auto memory = create_memory(where, bytes);
+    Reply reply;
+    reply.kind = ReplyKind::Welcome;
+    reply.bytes = bytes;
+    reply.process_of.fill(Reply::here);
+    const int descriptor = memory.get();
+    EXPECT_EQ(words_after(reply, std::span(&descriptor, 1)),
+              "backend 'shm' could not start: rank 0 sent a segment that is laid out in another way")
+        << bytes;
+  }
+}
+
+TEST(ShmRendezvous, DoesNotBelieveInTheDeathOfARankOutsideOfTheGroup) {
+  using namespace cobre::comm::shm;
+  Reply reply;
+  reply.kind = ReplyKind::Died;
+  reply.rank = -1;
+  EXPECT_EQ(words_after(reply, {}), "backend 'shm' could not start: rank 0 sent an unknown answer");
 }
 
 TEST(ShmRendezvous, NamesAnotherUserWhoHoldsTheName) {

@@ -1,14 +1,13 @@
-// What the fuzzer of the network's parsers starts from. A seed of yesterday's layout is cut off at the first check, and
-// the fuzzer never comes to what is behind it.
+// What the fuzzer of the network's parsers starts from.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "comm/algorithms/letter.hpp"
@@ -19,6 +18,7 @@
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "fuzz/tcp_parsers.hpp"
+#include "support/seeds.hpp"
 
 namespace {
 
@@ -26,21 +26,8 @@ using namespace cobre::comm;
 using namespace cobre::comm::tcp;
 using fuzz::job_size;
 using fuzz::Parser;
-
-struct Seed {
-  std::string name;
-  std::string bytes;
-};
-
-template <class... Frames>
-Seed seed(std::string name, Parser parser, const Frames&... frames) {
-  std::string bytes(1, static_cast<char>(parser));
-  const auto add = [&](std::span<const std::byte> more) {
-    bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
-  };
-  (add(frames), ...);
-  return {std::move(name), std::move(bytes)};
-}
+using test::Seed;
+using test::seed;
 
 std::span<const std::byte> text(std::string_view words) {
   return std::as_bytes(std::span(words));
@@ -137,8 +124,71 @@ std::vector<Seed> seeds_of_notices() {
   return seeds;
 }
 
+// What a whole sentinel hears: each kind at the root, and in the middle from above and from below.
+std::vector<Seed> seeds_of_sentinels() {
+  using fuzz::Watching;
+  const Inquiry inquiry{.question = Question::WhoDisagrees, .rank = 3, .sequence = 3, .waited_microseconds = 100};
+  Warning own;
+  own.rank = 2;
+  own.line.say("waiting");
+  Warning anothers = own;
+  anothers.rank = 3;
+  Testimony from_below = testimony(3);
+  std::vector<Seed> seeds;
+  seeds.push_back(seed("root_hears_a_report", Parser::Watch, raw(Watching{0, 1}), notice(NoticeKind::Inquiry, inquiry),
+                       notice(NoticeKind::Testimony, from_below),
+                       notice(NoticeKind::Report, verdict(VerdictKind::LengthMismatch)),
+                       notice(NoticeKind::Alive, Alive{})));
+  seeds.push_back(seed("root_hears_farewells", Parser::Watch, raw(Watching{0, 0}),
+                       notice(NoticeKind::Farewell, Farewell{.rank = 1, .left = 2}),
+                       notice(NoticeKind::Farewell, Farewell{.rank = 3, .missed = 3, .left = 9})));
+  seeds.push_back(seed("parent_calls", Parser::Watch, raw(Watching{1, 0}), notice(NoticeKind::RollCall, RollCall{7}),
+                       notice(NoticeKind::Warning, own), notice(NoticeKind::Warning, anothers),
+                       notice(NoticeKind::Abort, Abort{.code = 1, .rank = 2})));
+  seeds.push_back(seed("parent_judges", Parser::Watch, raw(Watching{1, 0}),
+                       notice(NoticeKind::Verdict, verdict(VerdictKind::PeerFailed)),
+                       notice(NoticeKind::Verdict, verdict(VerdictKind::TimedOut))));
+  seeds.push_back(seed("child_reports", Parser::Watch, raw(Watching{1, 1}),
+                       notice(NoticeKind::Report, verdict(VerdictKind::ReductionThrew)),
+                       notice(NoticeKind::Inquiry, inquiry), notice(NoticeKind::RollCall, RollCall{7}),
+                       notice(NoticeKind::Farewell, Farewell{.rank = 0, .left = 3})));
+  from_below.call = 7;
+  seeds.push_back(
+      seed("child_testifies", Parser::Watch, raw(Watching{1, 1}), notice(NoticeKind::Testimony, from_below)));
+  return seeds;
+}
+
+// Messages of operations: which of them is changed, and in which field of its header.
+std::vector<Seed> seeds_of_operations() {
+  using fuzz::Received;
+  using fuzz::Receiving;
+  const auto changed = [](std::uint8_t length, std::size_t place) {
+    Receiving one{.length = length};
+    one.change.at(place) = 1;
+    return one;
+  };
+  const Receiving empty{.length = 0};
+  const Receiving small{.length = 1};
+  const Receiving longest_early{.length = 3};
+  const Receiving large{.length = 5};
+  std::vector<Seed> seeds;
+  seeds.push_back(seed("operations", Parser::Receive, raw(Received{}), raw(small), raw(empty), raw(large), raw(small),
+                       raw(longest_early), raw(small)));
+  seeds.push_back(seed("operations_cut_off", Parser::Receive, raw(Received{.missing = 20}), raw(small), raw(small)));
+  seeds.push_back(seed("another_operation", Parser::Receive, raw(Received{}), raw(small),
+                       raw(changed(1, offsetof(Header, sequence)))));
+  seeds.push_back(seed("another_history", Parser::Receive, raw(Received{}), raw(changed(5, offsetof(Header, chain)))));
+  seeds.push_back(seed("another_length", Parser::Receive, raw(Received{}), raw(changed(1, offsetof(Header, bytes)))));
+  seeds.push_back(seed("another_length_of_a_pair", Parser::Receive, raw(Received{.pairwise = 1}), raw(large),
+                       raw(changed(4, offsetof(Header, bytes)))));
+  seeds.push_back(seed("another_sender", Parser::Receive, raw(Received{}), raw(changed(0, offsetof(Header, from)))));
+  return seeds;
+}
+
 std::vector<Seed> all_seeds() {
   std::vector<Seed> seeds = seeds_of_notices();
+  for (Seed& one : seeds_of_sentinels()) seeds.push_back(std::move(one));
+  for (Seed& one : seeds_of_operations()) seeds.push_back(std::move(one));
   Challenge challenge;
   challenge.from = 1;
   for (std::size_t i = 0; i < challenge.nonce.size(); ++i) challenge.nonce[i] = static_cast<std::uint8_t>(i);
@@ -164,26 +214,23 @@ std::vector<Seed> all_seeds() {
                        raw(Letter{.from = 1, .realm = 1, .tag = 1, .number = 1}),
                        raw(Letter{.from = 1, .tag = 2, .bytes = long_message.size(), .number = 2}), text(long_message),
                        raw(Letter{.from = 1, .tag = 3, .bytes = 2, .number = 3}), text("ab")));
+  fuzz::Vouching vouching;
+  vouching.credential.bytes = 40;
+  std::ranges::fill(std::span(vouching.credential.text).first(40), 'm');
+  vouching.writer = fuzz::user;
+  seeds.push_back(seed("credential", Parser::Vouch, raw(vouching), raw(challenge.nonce)));
+  ++vouching.writer;
+  seeds.push_back(seed("credential_of_another_user", Parser::Vouch, raw(vouching), raw(challenge.nonce)));
+  vouching.credential.bytes = sizeof vouching.credential.text;
+  seeds.push_back(seed("credential_without_an_end", Parser::Vouch, raw(vouching)));
   // What is changed of that which an honest door says: nothing.
   seeds.push_back(seed("admission", Parser::Introduce, raw(std::array<std::uint8_t, sizeof(Response)>{}),
                        raw(std::array<std::uint8_t, sizeof(Admission)>{})));
   return seeds;
 }
 
-std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 TEST(TcpSeeds, AreWhatRanksSayNow) {
-  const std::filesystem::path corpus = COBRE_TEST_FUZZ_CORPUS;
-  const std::filesystem::path right = std::filesystem::absolute("tcp_seeds");
-  for (const Seed& one : all_seeds()) {
-    if (content_of(corpus / one.name) == one.bytes) continue;
-    std::filesystem::create_directories(right);
-    std::ofstream(right / one.name, std::ios::binary) << one.bytes;
-    ADD_FAILURE() << "the layout has changed; record it: cp " << (right / one.name).string() << " " << corpus.string();
-  }
+  test::expect_recorded(all_seeds(), COBRE_TEST_TCP_CORPUS, "tcp_seeds");
 }
 
 // How many notices there are up to the end of the stream, all of them sensible; nothing where they are not.
@@ -196,11 +243,7 @@ std::optional<std::size_t> sensible_notices(std::span<const std::byte> stream) {
     std::memcpy(room.data(), stream.data(), room.size());
     stream = stream.subspan(room.size());
     if (reader.advance(room.size()) == NoticeReader::Found::Nothing) continue;
-    bool sensible = true;
-    if (reader.kind() == NoticeKind::Verdict) sensible = is_sensible(read_body<Verdict>(reader.body()), job_size);
-    if (reader.kind() == NoticeKind::Inquiry) sensible = is_sensible(read_body<Inquiry>(reader.body()), job_size);
-    if (reader.kind() == NoticeKind::Testimony) sensible = is_sensible(read_body<Testimony>(reader.body()), job_size);
-    if (!sensible) return std::nullopt;
+    if (!understand(reader.kind(), reader.body(), job_size)) return std::nullopt;
     ++count;
   }
   return count;
@@ -210,6 +253,9 @@ TEST(TcpSeeds, OfNoticesAreHeardToTheEnd) {
   for (const Seed& one : seeds_of_notices()) {
     const std::size_t expected = one.name == "roll_call" ? 3 : one.name == "inquiry_and_farewell" ? 5 : 1;
     EXPECT_EQ(sensible_notices(text(one.bytes).subspan(1)), expected) << one.name;
+  }
+  for (const Seed& one : seeds_of_sentinels()) {
+    EXPECT_GE(sensible_notices(text(one.bytes).subspan(1 + sizeof(fuzz::Watching))).value_or(0), 1U) << one.name;
   }
 }
 

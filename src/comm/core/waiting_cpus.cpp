@@ -12,10 +12,10 @@
 namespace cobre::comm::core {
 namespace {
 
-constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t no_quota = std::numeric_limits<std::size_t>::max();
 
 std::size_t whole_cpus(double quota, double period) {
-  if (quota <= 0 || period <= 0) return unlimited;
+  if (quota <= 0 || period <= 0) return no_quota;
   return std::max<std::size_t>(1, static_cast<std::size_t>((quota + period - 1) / period));
 }
 
@@ -24,7 +24,7 @@ std::size_t quota_of_v2(const std::filesystem::path& group) {
   std::ifstream in(group / "cpu.max");
   double quota = 0;
   double period = 0;
-  return in >> quota >> period ? whole_cpus(quota, period) : unlimited;
+  return in >> quota >> period ? whole_cpus(quota, period) : no_quota;
 }
 
 std::size_t quota_of_v1(const std::filesystem::path& group) {
@@ -32,7 +32,7 @@ std::size_t quota_of_v1(const std::filesystem::path& group) {
   std::ifstream period_file(group / "cpu.cfs_period_us");
   double quota = 0;
   double period = 0;
-  return quota_file >> quota && period_file >> period ? whole_cpus(quota, period) : unlimited;
+  return quota_file >> quota && period_file >> period ? whole_cpus(quota, period) : no_quota;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ std::size_t count(const CpuMask& mask) noexcept {
 }
 
 std::size_t cpu_quota(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root) {
-  std::size_t cpus = unlimited;
+  std::size_t cpus = no_quota;
   for_each_control_group(proc, cgroup_root, "cpu", [&](CgroupVersion version, const std::filesystem::path& group) {
     cpus = std::min(cpus, version == CgroupVersion::Two ? quota_of_v2(group) : quota_of_v1(group));
   });

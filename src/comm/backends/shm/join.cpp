@@ -12,6 +12,7 @@
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/obituary.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/backends/shm/segment.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
@@ -134,6 +135,7 @@ class Joiner {
   }
 
   void heed() const {
+    if (!is_sensible(reply_, config_.size)) throw InitializationFailed("shm", "rank 0 sent an unknown answer");
     switch (reply_.kind) {
       case ReplyKind::Accepted:
       case ReplyKind::Welcome: return;
@@ -146,12 +148,14 @@ class Joiner {
                                   .signal = {},
                                   .exit_code = {}});
     }
-    throw InitializationFailed("shm", "rank 0 sent an unknown answer");
   }
 
   Gathering arrive() {
     if (descriptors_.empty()) throw InitializationFailed("shm", "rank 0 sent no segment");
     Mapping segment(where_, descriptors_.front(), reply_.bytes, Access::ReadWrite);
+    if (!is_laid_out({segment.data(), segment.bytes()}, config_.size)) {
+      throw InitializationFailed("shm", "rank 0 sent a segment that is laid out in another way");
+    }
     descriptors_.erase(descriptors_.begin());
     std::vector<std::size_t> process_of;
     for (std::size_t rank = 0; rank < config_.size; ++rank) {

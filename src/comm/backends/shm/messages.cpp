@@ -51,8 +51,17 @@ void Reply::say(std::string_view words) noexcept {
   text[length] = '\0';
 }
 
-std::string_view Reply::words() const noexcept {
-  return {text.data(), strnlen(text.data(), text.size())};
+std::string Reply::words() const {
+  std::string words(text.data(), strnlen(text.data(), text.size()));
+  std::ranges::replace_if(
+      words, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return words;
+}
+
+bool is_sensible(const Reply& reply, std::size_t size) noexcept {
+  if (reply.magic != protocol_magic || reply.kind > ReplyKind::NoMemory) return false;
+  const bool names_one = reply.rank >= 0 && static_cast<std::size_t>(reply.rank) < size;
+  return reply.kind != ReplyKind::Died || names_one;
 }
 
 bool send_bytes(int socket, std::span<const std::byte> bytes, std::span<const int> descriptors) noexcept {

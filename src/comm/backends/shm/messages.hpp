@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -61,8 +62,12 @@ struct Reply {
 
   static constexpr std::uint8_t here = 0xff;
   void say(std::string_view words) noexcept;
-  [[nodiscard]] std::string_view words() const noexcept;
+  /// Up to the first zero; characters that a terminal should not see are replaced.
+  [[nodiscard]] std::string words() const;
 };
+
+/// Whether a rank of a group of that size can use what the answer says.
+[[nodiscard]] bool is_sensible(const Reply& reply, std::size_t size) noexcept;
 
 enum class Received { Message, Nothing, Closed, Malformed };
 

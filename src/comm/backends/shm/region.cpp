@@ -56,7 +56,7 @@ Endpoint::NewRegion Endpoint::create_region(const Where& where, const detail::Op
     if (outcomes[rank] != 0) continue;
     const bool leader_failed = rank == 0 && told && reply.kind == ReplyKind::NoMemory;
     throw AllocationFailed(where, bytes,
-                           leader_failed ? std::string(reply.words())
+                           leader_failed ? reply.words()
                                          : core::format("rank {} could not map the region; see its limits of address "
                                                         "space and of open files",
                                                         channel_.name_of(rank)));

@@ -140,7 +140,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
     if (outcomes[rank] != 0) continue;
     const bool no_memory = told && reply.kind == ReplyKind::NoMemory;
     throw AllocationFailed(where, own.bytes,
-                           no_memory ? std::string(reply.words())
+                           no_memory ? reply.words()
                                      : core::format("rank {} could not take its share; see its limits of address space "
                                                     "and of open files",
                                                     rank));

@@ -19,6 +19,21 @@ Key key_between(const Bytes32& connector, const Bytes32& acceptor) {
   return authenticate(connector, {label("cobre-comm tcp: vouched for"), raw(acceptor)});
 }
 
+// Apart from the calls of MUNGE: whoever can connect may send what these read.
+std::optional<CredentialText> text_of(const Credential& credential) noexcept {
+  if (credential.bytes == 0 || credential.bytes >= credential.text.size()) return std::nullopt;
+  CredentialText text = credential.text;
+  text[credential.bytes] = '\0';
+  return text;
+}
+
+std::optional<Bytes32> secret_in(std::span<const std::byte> payload, uid_t writer, uid_t user) noexcept {
+  Bytes32 secret{};
+  if (writer != user || payload.size() != secret.size()) return std::nullopt;
+  std::memcpy(secret.data(), payload.data(), secret.size());
+  return secret;
+}
+
 #ifdef COBRE_COMM_MUNGE
 
 namespace {
@@ -43,7 +58,7 @@ Credential write_credential(const Bytes32& secret) {
   const Owned owned(text, &std::free);
   Credential credential;
   const std::size_t length = text == nullptr ? 0 : std::strlen(text);
-  if (error != EMUNGE_SUCCESS || length == 0 || length > credential.text.size()) {
+  if (error != EMUNGE_SUCCESS || length == 0 || length >= credential.text.size()) {
     throw InitializationFailed("tcp", core::format("MUNGE does not vouch for this process ({}); start munged, or set "
                                                    "COBRE_TCP_SECRET_FILE on every rank",
                                                    munge_strerror(error)));
@@ -54,19 +69,16 @@ Credential write_credential(const Bytes32& secret) {
 }
 
 std::optional<Bytes32> read_credential(const Credential& credential) {
-  if (credential.bytes == 0 || credential.bytes >= credential.text.size()) return std::nullopt;
-  std::array<char, sizeof credential.text> text = credential.text;
-  text[credential.bytes] = '\0';
+  const auto text = text_of(credential);
+  if (!text) return std::nullopt;
   void* payload = nullptr;
   int length = 0;
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
-  const munge_err_t error = munge_decode(text.data(), nullptr, &payload, &length, &uid, &gid);
+  const munge_err_t error = munge_decode(text->data(), nullptr, &payload, &length, &uid, &gid);
   const Owned owned(payload, &std::free);
-  Bytes32 secret{};
-  if (error != EMUNGE_SUCCESS || uid != geteuid() || length != static_cast<int>(secret.size())) return std::nullopt;
-  std::memcpy(secret.data(), payload, secret.size());
-  return secret;
+  if (error != EMUNGE_SUCCESS || length <= 0) return std::nullopt;
+  return secret_in({static_cast<const std::byte*>(payload), static_cast<std::size_t>(length)}, uid, geteuid());
 }
 
 #else

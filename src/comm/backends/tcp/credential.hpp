@@ -2,9 +2,13 @@
 // number inside a credential that only processes of the same user, on machines of the same cluster, can write and read.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "comm/backends/tcp/keys.hpp"
 
@@ -16,6 +20,12 @@ struct Credential {
   std::uint32_t reserved = 0;
   std::array<char, 1016> text{};
 };
+
+/// What a peer sent, as MUNGE reads it: up to a zero. Nothing where it cannot be a credential.
+using CredentialText = decltype(Credential::text);
+[[nodiscard]] std::optional<CredentialText> text_of(const Credential& credential) noexcept;
+/// What this user finds in a credential that MUNGE has read: nothing where another one wrote it, or something else.
+[[nodiscard]] std::optional<Bytes32> secret_in(std::span<const std::byte> payload, uid_t writer, uid_t user) noexcept;
 
 /// Whether this build can use MUNGE at all.
 [[nodiscard]] bool has_munge() noexcept;

@@ -49,6 +49,41 @@ bool is_sensible(const Testimony& testimony, std::size_t size) noexcept {
          is_sensible(testimony.requests) && is_sensible(testimony.fences) && is_sensible(testimony.base);
 }
 
+bool is_sensible(const Warning& warning, std::size_t size) noexcept {
+  return warning.rank < size;
+}
+
+bool is_sensible(const Farewell& farewell, std::size_t size) noexcept {
+  return farewell.rank < size && farewell.missed <= size;
+}
+
+bool is_sensible(const Abort& abort, std::size_t size) noexcept {
+  return abort.rank < size;
+}
+
+std::optional<Heard> understand(NoticeKind kind, std::span<const std::byte> body, std::size_t size) {
+  const auto if_sensible = [size](const auto& said) -> std::optional<Heard> {
+    if (!is_sensible(said, size)) return std::nullopt;
+    return said;
+  };
+  switch (kind) {
+    case NoticeKind::Verdict: return if_sensible(read_body<Verdict>(body));
+    case NoticeKind::Report: {
+      const auto verdict = read_body<Verdict>(body);
+      if (!is_sensible(verdict, size)) return std::nullopt;
+      return Report{verdict};
+    }
+    case NoticeKind::Inquiry: return if_sensible(read_body<Inquiry>(body));
+    case NoticeKind::RollCall: return read_body<RollCall>(body);
+    case NoticeKind::Testimony: return if_sensible(read_body<Testimony>(body));
+    case NoticeKind::Warning: return if_sensible(read_body<Warning>(body));
+    case NoticeKind::Farewell: return if_sensible(read_body<Farewell>(body));
+    case NoticeKind::Abort: return if_sensible(read_body<Abort>(body));
+    case NoticeKind::Alive: return read_body<Alive>(body);
+  }
+  return std::nullopt;
+}
+
 std::span<std::byte> NoticeReader::wanted() noexcept {
   if (complete_) {
     complete_ = false;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "comm/backends/tcp/handshake.hpp"
@@ -142,6 +143,17 @@ template <class Body>
 [[nodiscard]] bool is_sensible(const Inquiry& inquiry, std::size_t size) noexcept;
 [[nodiscard]] bool is_sensible(const core::Standing& standing) noexcept;
 [[nodiscard]] bool is_sensible(const Testimony& testimony, std::size_t size) noexcept;
+[[nodiscard]] bool is_sensible(const Warning& warning, std::size_t size) noexcept;
+[[nodiscard]] bool is_sensible(const Farewell& farewell, std::size_t size) noexcept;
+[[nodiscard]] bool is_sensible(const Abort& abort, std::size_t size) noexcept;
+
+/// What a rank believes to have happened; a verdict is what the root makes of it.
+struct Report {
+  Verdict verdict;
+};
+using Heard = std::variant<Verdict, Report, Inquiry, RollCall, Testimony, Warning, Farewell, Abort, Alive>;
+/// What a notice says to a rank of a job of that size, all of its numbers fit for use; nothing where they are not.
+[[nodiscard]] std::optional<Heard> understand(NoticeKind kind, std::span<const std::byte> body, std::size_t size);
 
 /// Cuts a stream of bytes into notices. Holds no more than one of them.
 class NoticeReader {

@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -138,6 +139,15 @@ class Sentinel {
   void welcome(Guest guest);
   void close_door_behind_the_last();
   void hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Verdict& verdict, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Report& report, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Inquiry& inquiry, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const RollCall& call, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Testimony& testimony, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Warning& warning, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Farewell& farewell, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Abort& abort, std::span<const std::byte> whole);
+  void heed(ControlLink& link, const Alive& alive, std::span<const std::byte> whole);
   void look_at_the_machines();
   void bury_lost_links();
   void look_at_the_clock();

@@ -1,4 +1,4 @@
-// The sentinel's thread: what comes to it, from its rank, from the others' sentinels and through the door.
+// The sentinel's thread: what comes to it, from its rank and through the door, and how it ends.
 
 #include <poll.h>
 #include <unistd.h>
@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "comm/backends/tcp/sentinel.hpp"
-#include "comm/core/warnings.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -126,94 +125,6 @@ void Sentinel::close_door_behind_the_last() {
     if (!done) return;
   }
   reception_.close();
-}
-
-void Sentinel::hear(ControlLink& link, NoticeKind kind, std::span<const std::byte> body,
-                    std::span<const std::byte> whole) {
-  if (link.peer() == parent_rank_) forget_silence();
-  // Who asks shall know at once that somebody is here, however long the answer takes.
-  if (kind == NoticeKind::Report || kind == NoticeKind::Inquiry) link.send(notice(NoticeKind::Alive, Alive{}));
-  switch (kind) {
-    case NoticeKind::Verdict: {
-      const auto verdict = read_body<Verdict>(body);
-      if (!is_sensible(verdict, settings_.size) || finished()) return;
-      tell(Whom::Everyone, whole, &link);
-      return adopt(verdict);
-    }
-    case NoticeKind::Report: {
-      const auto verdict = read_body<Verdict>(body);
-      if (is_sensible(verdict, settings_.size)) propose(verdict);
-      return;
-    }
-    case NoticeKind::Inquiry: {
-      const auto inquiry = read_body<Inquiry>(body);
-      if (is_sensible(inquiry, settings_.size)) inquire(inquiry);
-      return;
-    }
-    case NoticeKind::RollCall: {
-      if (link.peer() != parent_rank_) return;
-      tell(Whom::Children, whole);
-      return link.send(notice(NoticeKind::Testimony, testify(read_body<RollCall>(body).number)));
-    }
-    case NoticeKind::Testimony: {
-      const auto testimony = read_body<Testimony>(body);
-      if (Arbiter::caller(testimony.call) == settings_.rank) {
-        if (is_sensible(testimony, settings_.size)) arbiter_.hear(testimony);
-      } else if (ControlLink* const up = parent()) {
-        up->send(whole);
-      }
-      return;
-    }
-    case NoticeKind::Warning: {
-      const auto warning = read_body<Warning>(body);
-      if (warning.rank == settings_.rank) return core::warn(warning.line.words());
-      return tell(Whom::Children, whole, &link);
-    }
-    case NoticeKind::Farewell: {
-      const auto farewell = read_body<Farewell>(body);
-      if (farewell.rank >= settings_.size || farewell.missed > settings_.size || left_[farewell.rank]) return;
-      left_[farewell.rank] = farewell.left;
-      {
-        const std::lock_guard lock(mutex_);
-        departed_.set(farewell.rank);
-        missed_[farewell.rank] = farewell.missed;
-      }
-      tell(Whom::Everyone, whole, &link);
-      // Those below the one who left go on with another parent, and what they told it is to be told again.
-      if (const auto now_above = parent_of(settings_.rank); now_above != parent_rank_) {
-        parent_rank_ = now_above;
-        forget_silence();
-        if (proposed_) propose(Verdict(*proposed_));
-      }
-      return;
-    }
-    case NoticeKind::Abort: {
-      // Its own comes back on other ways, and must not end it before it ends itself, with its code.
-      if (read_body<Abort>(body).rank == settings_.rank) return;
-      tell(Whom::Everyone, whole, &link);
-      end_process();
-    }
-    case NoticeKind::Alive: return;
-  }
-}
-
-Testimony Sentinel::testify(std::uint64_t call) const {
-  Testimony testimony;
-  testimony.call = call;
-  testimony.rank = static_cast<std::uint32_t>(settings_.rank);
-  // In this order: what was left had been entered.
-  testimony.left = journal_.left();
-  testimony.entered = journal_.entered();
-  for (std::uint64_t back = 0; back < Journal::depth && back < testimony.entered; ++back) {
-    const std::uint64_t sequence = testimony.entered - back;
-    if (const auto record = journal_.record(sequence)) testimony.history[sequence % Journal::depth] = *record;
-  }
-  if (settings_.own != nullptr) {
-    testimony.requests = settings_.own->standing(settings_.own->requests);
-    testimony.fences = settings_.own->standing(settings_.own->fences);
-  }
-  if (settings_.base != nullptr) testimony.base = settings_.base->standing(settings_.base->requests);
-  return testimony;
 }
 
 // What was said last is what the others must know: no connection is closed before the other machine has it. Whoever
