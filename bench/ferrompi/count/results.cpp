@@ -6,6 +6,7 @@
 #include <vector>
 
 double value = 1.0;
+std::array<double, probe::ranks> values;  // one for each rank
 std::size_t length = n;
 std::array<std::size_t, probe::ranks> counts = {8, 8, 8, 8};
 std::array<std::size_t, probe::ranks> displs = {0, 8, 16, 24};
@@ -16,6 +17,10 @@ namespace {
 template <class T>
 [[gnu::noinline]] void keep(const T& result) {
   __asm__ volatile("" : : "r"(&result) : "memory");
+}
+
+int part_of(const Plain& c) {
+  return static_cast<int>(values.size() / ranks_of(c));
 }
 
 void gather(const Plain& c, int root) {
@@ -65,6 +70,14 @@ const Operation operations[] = {
        keep(all);
      },
      [](const Communicator& c) { keep(c.allgather(value)); }, probe::Kind::RunTime},
+
+    {"alltoall in one line",
+     [](const Plain& c) {
+       std::vector<double> all(values.size());
+       checked(MPI_Alltoall(values.data(), part_of(c), MPI_DOUBLE, all.data(), part_of(c), MPI_DOUBLE, c.comm));
+       keep(all);
+     },
+     [](const Communicator& c) { keep(c.alltoall(values)); }, probe::Kind::RunTime},
 
     {"gatherv in one line", [](const Plain& c) { gatherv(c, 0); },
      [](const Communicator& c) { keep(c.gatherv(std::span(first.data(), length), 0)); }, probe::Kind::Counts},
