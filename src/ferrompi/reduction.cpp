@@ -54,11 +54,9 @@ MPI_Op make_op(MPI_User_function* function) {
   return create_op(function, true);
 }
 
-// A large unit is never said to commute, although it may: for operations that commute, libraries cut the elements into
-// pieces to combine them in any order, and one element cannot be cut. Open MPI's Ireduce makes a hundred thousand
-// empty pieces of it.
+// Where the library would try to cut it, a large unit is never said to commute, although it may.
 Reduction::Reduction(MPI_Datatype element, std::size_t unit, bool commutative)
-    : type_(MPI_DATATYPE_NULL), op_(op_by_attribute(commutative && unit == 1)), unit_(unit) {
+    : type_(MPI_DATATYPE_NULL), op_(op_by_attribute(commutative && (unit == 1 || !cuts_large_elements))), unit_(unit) {
   if (unit == 1) {
     check(MPI_Type_dup(element, &type_), operation);
   } else {
@@ -85,7 +83,7 @@ void Reduction::combine(const void* in, void* inout, std::size_t units) noexcept
 }
 
 LargeReduction::LargeReduction(MPI_Datatype element, std::size_t unit, MPI_Op op)
-    : Reduction(element, unit, false), element_(element), inner_(op) {
+    : Reduction(element, unit, true), element_(element), inner_(op) {
   MPI_Aint lower = 0;
   check(MPI_Type_get_extent(element, &lower, &extent_), operation);
 }

@@ -16,10 +16,14 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter_block, reduce_scatter_block);
   static constexpr std::size_t shared_out_arity = 2;  // send, op
 
-  // With a function of ours the library may combine all blocks in one call, whose count is an int.
+  // With a function of ours the library may combine all blocks in one call, whose count is an int; and some libraries
+  // place the blocks of their own reductions by an int.
   static constexpr bool counts_are_large(const Args& args) {
-    if (!args.native) return exceeds_int(args.count * static_cast<std::size_t>(args.size));
+    if (!args.native || fails_beyond_int) return together_exceed_int(args.count, args.size);
     return blocks_exceed_int(args.count, args.size);
+  }
+  static constexpr bool must_shrink(const Args& args) {
+    return (!has_large_counts || fails_beyond_int || !args.native) && counts_are_large(args);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>

@@ -77,7 +77,7 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
       args.type = whole_element_type<T>();
     }
     args.op = native_op<T>(op);
-    args.native = reduces_natively<T>;
+    args.native = reduces_natively<T> && is_native<T>(op);
     return launch<Op>(form, args);
   } else if constexpr (is_commutative<std::remove_cvref_t<O>>) {
     return reduce_with<Op, T>(form, args, std::forward<O>(op).function, true);
