@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <memory>
+#include <utility>
 
 namespace ferrompi::detail {
 
@@ -73,6 +75,10 @@ Reduction::~Reduction() {
   if (mpi_is_usable()) MPI_Type_free(&type_);
 }
 
+void Reduction::throw_failure() {
+  std::rethrow_exception(take_failure());
+}
+
 void Reduction::combine(const void* in, void* inout, std::size_t units) noexcept {
   if (failure_) return;
   try {
@@ -80,6 +86,25 @@ void Reduction::combine(const void* in, void* inout, std::size_t units) noexcept
   } catch (...) {
     failure_ = std::current_exception();
   }
+}
+
+void LentReduction::apply(const void* in, void* inout, std::size_t count) {
+  function_(callable_, in, inout, count);
+}
+
+void Lender::fail(LentReduction* reduction, int code, const char* what) {
+  const auto failure = reduction->take_failure();
+  put_back(reduction);
+  check(code, what);
+  std::rethrow_exception(failure);
+}
+
+void Lender::make(MPI_Datatype element, bool commutative) {
+  // Nothing is read that the one who was first wrote: who finds it made waits for nobody.
+  if (is_made_.exchange(true, std::memory_order_relaxed)) return;
+  auto made = std::make_unique<LentReduction>(element, commutative);
+  run_at_finalize([this] { delete take(); });
+  put_back(made.release());
 }
 
 LargeReduction::LargeReduction(MPI_Datatype element, std::size_t unit, MPI_Op op)

@@ -123,15 +123,15 @@ TEST_F(LargeBlocks, OfAReductionAreSharedOut) {
     for (std::size_t b = 0; b < 4; ++b) all.fill(b, 4 * rank + static_cast<int>(b), round);
   };
   const auto look = [&](int round) {
-    const auto largest = [&](std::size_t i) {
-      std::uint8_t value = 0;
-      for (int r = 0; r < 4; ++r) value = std::max(value, Blocks::pattern(i, 4 * r + rank, round));
-      return value;
+    const auto combined = [&](std::size_t i) {
+      std::uint8_t bits = 0;
+      for (int r = 0; r < 4; ++r) bits |= Blocks::pattern(i, 4 * r + rank, round);
+      return bits;
     };
-    EXPECT_TRUE(own.holds(0, largest)) << "round " << round;
+    EXPECT_TRUE(own.holds(0, combined)) << "round " << round;
   };
   run(
-      fill, look, [&] { world.reduce_scatter_block(all.all(), own.all(), ReduceOp::Max); },
-      [&] { return world.ireduce_scatter_block(all.all(), own.all(), ReduceOp::Max); },
-      [&] { return world.reduce_scatter_block_init(all.all(), own.all(), ReduceOp::Max); });
+      fill, look, [&] { world.reduce_scatter_block(all.all(), own.all(), ReduceOp::BitwiseOr); },
+      [&] { return world.ireduce_scatter_block(all.all(), own.all(), ReduceOp::BitwiseOr); },
+      [&] { return world.reduce_scatter_block_init(all.all(), own.all(), ReduceOp::BitwiseOr); });
 }

@@ -8,6 +8,7 @@
 double value = 1.0;
 std::array<double, probe::ranks> values;  // one for each rank
 std::size_t length = n;
+std::span<double> many_span = many;
 std::array<std::size_t, probe::ranks> counts = {8, 8, 8, 8};
 std::array<std::size_t, probe::ranks> displs = {0, 8, 16, 24};
 
@@ -59,6 +60,14 @@ const Operation operations[] = {
        checked(alltoallv(many.data(), counts.data(), displs.data(), others.data(), counts.data(), displs.data(), c));
      },
      [](const Communicator& c) { c.alltoallv(many, counts, displs, others, counts, displs); }, probe::Kind::Counts},
+    {"reduce_scatter, 64-bit counts",
+     [](const Plain& c) { checked(reduce_scatter(many.data(), first.data(), many.size(), counts.data(), c)); },
+     [](const Communicator& c) { c.reduce_scatter(many, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
+    {"reduce_scatter, 64-bit counts, run-time length",
+     [](const Plain& c) {
+       checked(reduce_scatter(many_span.data(), first.data(), many_span.size(), counts.data(), c));
+     },
+     [](const Communicator& c) { c.reduce_scatter(many_span, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
     {"gather of a value", [](const Plain& c) { gather(c, 1); }, [](const Communicator& c) { keep(c.gather(value, 1)); },
      probe::Kind::RunTime},
     {"gather of a value, at the root", [](const Plain& c) { gather(c, 0); },
