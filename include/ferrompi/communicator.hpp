@@ -152,7 +152,7 @@ class [[nodiscard]] Communicator {
   /// scatter(send, root) -> T, where the root's send holds one value for every rank.
   FERROMPI_ALL_FORMS(scatter, Scatter)
 
-  /// alltoall(send, recv): block j of rank i becomes block i of rank j.
+  /// alltoall(send, recv): block j of rank i becomes block i of rank j. alltoall(send) -> std::vector<T>
   FERROMPI_ALL_FORMS(alltoall, Alltoall)
 
   /// gatherv(send, recv, counts, displs, root): like gather, with parts of any length.

@@ -55,6 +55,33 @@ MPI_Op location_op() {
   return op;
 }
 
+/// The smaller or larger of two values, for those that the library does not order as the language does.
+template <class T, bool Smaller>
+void pick_value(void* in, void* inout, int* count, MPI_Datatype*) {
+  const auto* from = static_cast<const T*>(in);
+  auto* to = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) {
+    if (Smaller ? from[i] < to[i] : to[i] < from[i]) to[i] = from[i];
+  }
+}
+
+template <class T, bool Smaller>
+MPI_Op order_op() {
+  static const MPI_Op op = make_op(&pick_value<T, Smaller>);
+  return op;
+}
+
+/// Whether the library's own MPI_MIN and MPI_MAX are wrong for elements of `T`.
+template <class T>
+inline constexpr bool is_ordered_wrongly = orders_unsigned_wrongly&& cobre::comm::element_type_v<T> >=
+                                           ElementType::UInt8&& cobre::comm::element_type_v<T> <= ElementType::UInt64;
+
+/// Whether MPI's own operation stands for `op` on elements of `T`, of which `reduces_natively`.
+template <class T>
+[[nodiscard]] constexpr bool is_native(ReduceOp op) noexcept {
+  return !is_ordered_wrongly<T> || (op != ReduceOp::Min && op != ReduceOp::Max);
+}
+
 /// The MPI_Op of `op` for elements of `T`. `op` is defined for them: that was checked.
 template <class T>
 FERROMPI_INLINE MPI_Op native_op(ReduceOp op) {
@@ -73,6 +100,10 @@ FERROMPI_INLINE MPI_Op native_op(ReduceOp op) {
   } else if constexpr (is_value_index<T> && !has_predefined_type(type)) {
     return op == ReduceOp::MinLoc ? location_op<T, true>() : location_op<T, false>();
   } else {
+    if constexpr (is_ordered_wrongly<T>) {
+      if (op == ReduceOp::Min) return order_op<T, true>();
+      if (op == ReduceOp::Max) return order_op<T, false>();
+    }
     switch (op) {
       case ReduceOp::Sum: return MPI_SUM;
       case ReduceOp::Prod: return MPI_PROD;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <memory>
+#include <utility>
 
 namespace ferrompi::detail {
 
@@ -54,11 +56,9 @@ MPI_Op make_op(MPI_User_function* function) {
   return create_op(function, true);
 }
 
-// A large unit is never said to commute, although it may: for operations that commute, libraries cut the elements into
-// pieces to combine them in any order, and one element cannot be cut. Open MPI's Ireduce makes a hundred thousand
-// empty pieces of it.
+// Where the library would try to cut it, a large unit is never said to commute, although it may.
 Reduction::Reduction(MPI_Datatype element, std::size_t unit, bool commutative)
-    : type_(MPI_DATATYPE_NULL), op_(op_by_attribute(commutative && unit == 1)), unit_(unit) {
+    : type_(MPI_DATATYPE_NULL), op_(op_by_attribute(commutative && (unit == 1 || !cuts_large_elements))), unit_(unit) {
   if (unit == 1) {
     check(MPI_Type_dup(element, &type_), operation);
   } else {
@@ -75,6 +75,10 @@ Reduction::~Reduction() {
   if (mpi_is_usable()) MPI_Type_free(&type_);
 }
 
+void Reduction::throw_failure() {
+  std::rethrow_exception(take_failure());
+}
+
 void Reduction::combine(const void* in, void* inout, std::size_t units) noexcept {
   if (failure_) return;
   try {
@@ -84,8 +88,27 @@ void Reduction::combine(const void* in, void* inout, std::size_t units) noexcept
   }
 }
 
+void LentReduction::apply(const void* in, void* inout, std::size_t count) {
+  function_(callable_, in, inout, count);
+}
+
+void Lender::fail(LentReduction* reduction, int code, const char* what) {
+  const auto failure = reduction->take_failure();
+  put_back(reduction);
+  check(code, what);
+  std::rethrow_exception(failure);
+}
+
+void Lender::make(MPI_Datatype element, bool commutative) {
+  // Nothing is read that the one who was first wrote: who finds it made waits for nobody.
+  if (is_made_.exchange(true, std::memory_order_relaxed)) return;
+  auto made = std::make_unique<LentReduction>(element, commutative);
+  run_at_finalize([this] { delete take(); });
+  put_back(made.release());
+}
+
 LargeReduction::LargeReduction(MPI_Datatype element, std::size_t unit, MPI_Op op)
-    : Reduction(element, unit, false), element_(element), inner_(op) {
+    : Reduction(element, unit, true), element_(element), inner_(op) {
   MPI_Aint lower = 0;
   check(MPI_Type_get_extent(element, &lower, &extent_), operation);
 }

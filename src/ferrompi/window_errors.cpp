@@ -33,6 +33,12 @@ void throw_undefined_accumulate(const char* operation, AccumulateOp op, ElementT
                                      cobre::comm::to_string(type)));
 }
 
+void throw_wrong_accumulate(const char* operation, AccumulateOp op, ElementType type) {
+  throw NotSupported(operation,
+                     text_of(operation, ": this MPI library compares elements of type ", cobre::comm::to_string(type),
+                             " as if they had a sign, so that ", to_string(op), " would be wrong: use a signed type"));
+}
+
 void throw_different_lengths(const char* operation, std::size_t values, std::size_t results) {
   throw InvalidBuffer(operation, text_of(operation, ": ", values, " values, but room for ", results,
                                          " results: both must have the same length"));

@@ -400,6 +400,35 @@ TEST_F(Forms, SingleValuesAreSharedOutWithoutBlocking) {
   EXPECT_EQ(borrowed, contribution(rank, ranks, 1));
 }
 
+TEST_F(Forms, AlltoallReturnsWhatTheOthersSent) {
+  for (const auto length : lengths()) {
+    const auto transposed = [&](int round) {
+      Buffer data;
+      for (int r = 0; r < size; ++r) {
+        const auto block = slice(contribution(r, length * ranks, round), self * length, length);
+        data.insert(data.end(), block.begin(), block.end());
+      }
+      return data;
+    };
+    const auto borrowed = contribution(rank, length * ranks, 1);
+    EXPECT_EQ(world.alltoall(borrowed), transposed(1));
+    EXPECT_EQ(world.alltoall(contribution(rank, length * ranks, 2)), transposed(2));
+    auto first = world.ialltoall(borrowed);
+    auto second = world.ialltoall(std::span(borrowed));
+    auto third = world.ialltoall(contribution(rank, length * ranks, 3));  // which it keeps
+    EXPECT_EQ(third.get(), transposed(3));
+    EXPECT_EQ(second.get(), transposed(1));
+    EXPECT_EQ(first.get(), transposed(1));
+    EXPECT_EQ(borrowed, contribution(rank, length * ranks, 1));
+  }
+}
+
+TEST_F(Forms, AlltoallReturnsSharesOfEqualLengthOnly) {
+  if (size == 1) return;  // which gets all, whatever the length
+  EXPECT_EQ(error_of<InvalidBuffer>([&] { (void)world.alltoall(Buffer(ranks + 1)); }).operation(), "alltoall");
+  EXPECT_EQ(error_of<InvalidBuffer>([&] { (void)world.ialltoall(Buffer(ranks + 1)); }).operation(), "ialltoall");
+}
+
 TEST_F(Forms, SingleValuesAreSharedOutOfAsManyAsThereAreRanks) {
   const auto error =
       error_of<InvalidBuffer>([&] { (void)world.ireduce_scatter_block(Buffer(ranks + 1), ReduceOp::Sum); });

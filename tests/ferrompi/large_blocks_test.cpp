@@ -4,6 +4,7 @@
 #include "ferrompi/large.hpp"
 
 #include <algorithm>
+#include <concepts>
 
 using namespace ferrompi;
 
@@ -26,17 +27,20 @@ class Blocks {
     for (std::size_t b = 0; b < count_; ++b) std::ranges::fill(at(b), std::uint8_t{0xee});
   }
   bool holds(std::size_t b, int rank, int round) const {
+    return holds(b, [=](std::size_t i) { return pattern(i, rank, round); });
+  }
+  bool holds(std::size_t b, std::invocable<std::size_t> auto expected) const {
     std::size_t i = 0;
-    while (i < piece && at(b)[i] == pattern(i, rank, round)) ++i;
+    while (i < piece && at(b)[i] == expected(i)) ++i;
     return i == piece;
+  }
+  static std::uint8_t pattern(std::size_t i, int rank, int round) {
+    return static_cast<std::uint8_t>(i * 7 + (i >> 13) + static_cast<std::size_t>(rank * 31 + round));
   }
 
  private:
   // The memory of a block, wherever it is looked at.
   [[nodiscard]] std::span<std::uint8_t> at(std::size_t b) const { return memory_.all().subspan(b * block, piece); }
-  static std::uint8_t pattern(std::size_t i, int rank, int round) {
-    return static_cast<std::uint8_t>(i * 7 + (i >> 13) + static_cast<std::size_t>(rank * 31 + round));
-  }
 
   std::size_t count_;
   large::Repeated memory_;
@@ -108,4 +112,26 @@ TEST_F(LargeBlocks, AreGatheredAndScatteredInPlace) {
       refill, scattered, [&] { world.scatter_inplace(data.all(), root); },
       [&] { return world.iscatter_inplace(data.all(), root); },
       [&] { return world.scatter_init_inplace(data.all(), root); });
+}
+
+// By an operation that may be done twice: a library may combine in the buffer for the result, where the same memory
+// comes again.
+TEST_F(LargeBlocks, OfAReductionAreSharedOut) {
+  Blocks all(4);
+  const auto fill = [&](int round) {
+    own.clear();
+    for (std::size_t b = 0; b < 4; ++b) all.fill(b, 4 * rank + static_cast<int>(b), round);
+  };
+  const auto look = [&](int round) {
+    const auto combined = [&](std::size_t i) {
+      std::uint8_t bits = 0;
+      for (int r = 0; r < 4; ++r) bits |= Blocks::pattern(i, 4 * r + rank, round);
+      return bits;
+    };
+    EXPECT_TRUE(own.holds(0, combined)) << "round " << round;
+  };
+  run(
+      fill, look, [&] { world.reduce_scatter_block(all.all(), own.all(), ReduceOp::BitwiseOr); },
+      [&] { return world.ireduce_scatter_block(all.all(), own.all(), ReduceOp::BitwiseOr); },
+      [&] { return world.reduce_scatter_block_init(all.all(), own.all(), ReduceOp::BitwiseOr); });
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 using namespace ferrompi;
 using namespace samples;
@@ -48,6 +50,31 @@ TYPED_TEST(EveryType, ReducesByEveryOperationThatExistsAndRefusesTheOthers) {
       for (int r = 1; r < this->size; ++r) expected = fold<T>(op, expected, sample<T>(r, i));
       EXPECT_TRUE(recv[static_cast<std::size_t>(i)] == expected) << to_string(op) << " at " << i;
     }
+  }
+}
+
+// In every half of its range: some libraries compare unsigned integers as if they had a sign.
+TYPED_TEST(EveryType, IsOrderedByItsWholeRange) {
+  using T = TypeParam;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr T least = std::numeric_limits<T>::min();
+    constexpr T greatest = std::numeric_limits<T>::max();
+    const std::array<T, 2> send = {this->rank == 0 ? least : greatest, this->rank == 0 ? greatest : least};
+    const bool alone = this->size == 1;
+    std::array<T, 2> recv{};
+    const auto expect = [&](T first, T second, const char* form) {
+      EXPECT_TRUE(recv[0] == first && recv[1] == second) << form;
+    };
+    this->world.allreduce(send, recv, ReduceOp::Min);
+    expect(least, alone ? greatest : least, "Min");
+    this->world.allreduce(send, recv, ReduceOp::Max);
+    expect(alone ? least : greatest, greatest, "Max");
+    this->world.iallreduce(send, recv, ReduceOp::Min).wait();
+    expect(least, alone ? greatest : least, "Min, nonblocking");
+    auto plan = this->world.allreduce_init(send, recv, ReduceOp::Max);
+    plan.start();
+    plan.wait();
+    expect(alone ? least : greatest, greatest, "Max, persistent");
   }
 }
 

@@ -1,4 +1,4 @@
-// More bytes than an int counts. Needs 5 GiB of memory, so it is not part of the default run.
+// More bytes than an int counts. Needs 7 GiB of memory, so it is not part of the default run.
 #include <ferrompi/window.hpp>
 
 #include <ferrompi/communicator.hpp>
@@ -65,6 +65,44 @@ TEST(WindowLarge, AccumulateReachesElementsBeyondAnInt) {
   window.fence();
   EXPECT_EQ(window.remote(0).back(), 1 + world.size());
   window.fence();
+}
+
+// The last rank adds to all of rank 0's segment, in one call of ours and as many of MPI as it takes.
+template <class T>
+void combine_all_of(std::size_t count) {
+  const auto world = test_mpi().world();
+  const bool combines = world.rank() == world.size() - 1;
+  auto window = SharedWindow<T>::allocate(world, world.rank() == 0 ? count : 0);
+  const auto before = [](std::size_t i) { return static_cast<T>(i % 61); };
+  const auto more = [](std::size_t i) { return static_cast<T>(i % 59); };
+  if (world.rank() == 0) {
+    for (std::size_t i = 0; i < count; ++i) window.local()[i] = before(i);
+  }
+  const std::size_t length = combines ? count : 0;
+  std::vector<T> values(length);
+  for (std::size_t i = 0; i < length; ++i) values[i] = more(i);
+  window.fence();
+  if (combines) window.target(0).accumulate(values, ReduceOp::Sum);
+  window.fence();
+  std::vector<T> results(length);
+  if (combines) window.target(0).fetch_accumulate(values, results, ReduceOp::Sum);
+  window.fence();
+  std::size_t fetched = 0;
+  while (fetched < length && results[fetched] == before(fetched) + more(fetched)) ++fetched;
+  EXPECT_EQ(fetched, length) << "what was there before";
+  std::size_t combined = 0;
+  const auto all = window.remote(0);
+  while (combined < count && all[combined] == before(combined) + 2 * more(combined)) ++combined;
+  EXPECT_EQ(combined, count);
+  window.fence();
+}
+
+TEST(WindowLarge, AccumulateAndFetchAccumulateCombineMoreThanAnIntCounts) {
+  combine_all_of<std::uint8_t>((std::size_t{1} << 31) + 5);
+}
+
+TEST(WindowLarge, AccumulateAndFetchAccumulateCombineMoreBytesThanAnIntCounts) {
+  combine_all_of<std::int64_t>((std::size_t{1} << 28) + 5);
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ TEST(Window, AccumulatesEveryTypeThatMpiHas) {
   check(std::int8_t{1}, ReduceOp::Sum, static_cast<std::int8_t>(n));
   check(std::uint16_t{1}, ReduceOp::Sum, static_cast<std::uint16_t>(n));
   check(std::int32_t{3}, ReduceOp::BitwiseOr, 3);
-  check(std::uint64_t{7}, ReduceOp::Max, std::uint64_t{7});
+  check(std::int64_t{7}, ReduceOp::Max, std::int64_t{7});
   check(1.5f, ReduceOp::Sum, 1.5f * static_cast<float>(n));
   check(2.0L, ReduceOp::Sum, 2.0L * static_cast<long double>(n));
   check(true, ReduceOp::LogicalOr, true);
@@ -249,6 +249,26 @@ TEST(Window, AccumulatesEveryTypeThatMpiHas) {
   check(ValueIndex<double>{1.0 + world.rank(), world.rank()}, ReduceOp::MaxLoc,
         ValueIndex<double>{static_cast<double>(n), n - 1});
   check(ValueIndex<std::int32_t>{1 + world.rank(), world.rank()}, ReduceOp::MaxLoc, ValueIndex<std::int32_t>{n, n - 1});
+}
+
+// Never by a library that compares them as if they had a sign: such an operation cannot be another's.
+TEST(Window, AccumulatesTheLargestUnsignedOrRefuses) {
+  const auto world = test_mpi().world();
+  auto window = SharedWindow<std::uint64_t>::allocate(world, 1);
+  window.local()[0] = 3;
+  window.fence();
+  const std::array<std::uint64_t, 1> sent = {~std::uint64_t{0}};
+  bool refused = false;
+  try {
+    window.target(0).accumulate(sent, ReduceOp::Max);
+  } catch (const NotSupported& error) {
+    refused = true;
+    EXPECT_EQ(error.operation(), "accumulate");
+  }
+  window.fence();
+  EXPECT_EQ(refused, detail::orders_unsigned_wrongly);
+  EXPECT_EQ(window.remote(0)[0], refused ? 3 : sent[0]);
+  window.fence();
 }
 
 TEST(Window, FetchAccumulateGivesEachRankWhatWasThereBefore) {

@@ -27,6 +27,11 @@ namespace {
   return code;
 }
 
+// MPICH ends the process where a block begins beyond an int.
+inline bool shares_fit(std::size_t length, const Plain& c) {
+  return ferrompi::detail::fails_beyond_int ? fits(length * static_cast<std::size_t>(c.size)) : blocks_fit(length, c);
+}
+
 // What each rank gets of a buffer whose length is known only now.
 inline std::size_t share_of(std::span<const double> all, const Plain& c) {
   return all.size() / static_cast<std::size_t>(c.size);
@@ -156,14 +161,14 @@ const Operation operations[] = {
      [](const Plain& c) {
        const auto [comm, send, recv, length] =
            std::tuple(c.comm, many_span.data(), first_span.data(), first_span.size());
-       checked(blocks_fit(length, c) ? MPI_Reduce_scatter_block(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
+       checked(shares_fit(length, c) ? MPI_Reduce_scatter_block(send, recv, as_int(length), MPI_DOUBLE, MPI_SUM, c.comm)
                                      : large_reduce_scatter_block(send, recv, length, c));
      },
      [](const Communicator& c) { c.reduce_scatter_block(many_span, first_span, ReduceOp::Sum); }, probe::Kind::RunTime},
     {"reduce_scatter_block_inplace, run-time length",
      [](const Plain& c) {
        const auto [comm, data, length] = std::tuple(c.comm, many_span.data(), share_of(many_span, c));
-       checked(blocks_fit(length, c)
+       checked(shares_fit(length, c)
                    ? MPI_Reduce_scatter_block(MPI_IN_PLACE, data, as_int(length), MPI_DOUBLE, MPI_SUM, comm)
                    : large_reduce_scatter_block(data, data, length, c));
      },

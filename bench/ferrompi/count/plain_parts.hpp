@@ -277,4 +277,31 @@ inline int allgatherv_anywhere(const double* send, std::size_t count, double* wh
 #endif
 }
 
+// The whole everywhere, of which each rank keeps its part.
+[[gnu::cold, gnu::noinline]] int reduce_scatter_large(const double* send, double* recv, std::size_t total,
+                                                      const std::size_t* counts, const Plain& c) {
+  std::vector<double> whole(total);
+  const int code = by_pieces(total, [&](std::size_t from, int count) {
+    return MPI_Allreduce(send + from, whole.data() + from, count, MPI_DOUBLE, MPI_SUM, c.comm);
+  });
+  std::size_t before = 0;
+  for (int r = 0; r < c.rank; ++r) before += counts[r];
+  std::copy_n(whole.data() + before, counts[c.rank], recv);
+  return code;
+}
+inline int reduce_scatter(const double* send, double* recv, std::size_t total, const std::size_t* counts,
+                          const Plain& c) {
+  if (!fits(total)) [[unlikely]] {
+    return reduce_scatter_large(send, recv, total, counts, c);
+  }
+#if MPI_VERSION >= 4
+  return MPI_Reduce_scatter_c(send, recv, as_counts(counts), MPI_DOUBLE, MPI_SUM, c.comm);
+#else
+  const auto size = ranks_of(c);
+  const Exchange arrays(size);
+  for (std::size_t r = 0; r < size; ++r) arrays.recv.counts[r] = as_int(counts[r]);
+  return MPI_Reduce_scatter(send, recv, arrays.recv.counts, MPI_DOUBLE, MPI_SUM, c.comm);
+#endif
+}
+
 }  // namespace

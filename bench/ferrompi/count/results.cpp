@@ -6,7 +6,9 @@
 #include <vector>
 
 double value = 1.0;
+std::array<double, probe::ranks> values;  // one for each rank
 std::size_t length = n;
+std::span<double> many_span = many;
 std::array<std::size_t, probe::ranks> counts = {8, 8, 8, 8};
 std::array<std::size_t, probe::ranks> displs = {0, 8, 16, 24};
 
@@ -16,6 +18,10 @@ namespace {
 template <class T>
 [[gnu::noinline]] void keep(const T& result) {
   __asm__ volatile("" : : "r"(&result) : "memory");
+}
+
+int part_of(const Plain& c) {
+  return static_cast<int>(values.size() / ranks_of(c));
 }
 
 void gather(const Plain& c, int root) {
@@ -54,6 +60,14 @@ const Operation operations[] = {
        checked(alltoallv(many.data(), counts.data(), displs.data(), others.data(), counts.data(), displs.data(), c));
      },
      [](const Communicator& c) { c.alltoallv(many, counts, displs, others, counts, displs); }, probe::Kind::Counts},
+    {"reduce_scatter, 64-bit counts",
+     [](const Plain& c) { checked(reduce_scatter(many.data(), first.data(), many.size(), counts.data(), c)); },
+     [](const Communicator& c) { c.reduce_scatter(many, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
+    {"reduce_scatter, 64-bit counts, run-time length",
+     [](const Plain& c) {
+       checked(reduce_scatter(many_span.data(), first.data(), many_span.size(), counts.data(), c));
+     },
+     [](const Communicator& c) { c.reduce_scatter(many_span, first, counts, ReduceOp::Sum); }, probe::Kind::Counts},
     {"gather of a value", [](const Plain& c) { gather(c, 1); }, [](const Communicator& c) { keep(c.gather(value, 1)); },
      probe::Kind::RunTime},
     {"gather of a value, at the root", [](const Plain& c) { gather(c, 0); },
@@ -65,6 +79,14 @@ const Operation operations[] = {
        keep(all);
      },
      [](const Communicator& c) { keep(c.allgather(value)); }, probe::Kind::RunTime},
+
+    {"alltoall in one line",
+     [](const Plain& c) {
+       std::vector<double> all(values.size());
+       checked(MPI_Alltoall(values.data(), part_of(c), MPI_DOUBLE, all.data(), part_of(c), MPI_DOUBLE, c.comm));
+       keep(all);
+     },
+     [](const Communicator& c) { keep(c.alltoall(values)); }, probe::Kind::RunTime},
 
     {"gatherv in one line", [](const Plain& c) { gatherv(c, 0); },
      [](const Communicator& c) { keep(c.gatherv(std::span(first.data(), length), 0)); }, probe::Kind::Counts},

@@ -275,6 +275,7 @@ struct Scatter : BlockOperation {
 struct Alltoall : BlockOperation {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Alltoall, alltoall);
   static constexpr bool persistent_is_right = true;
+  static constexpr std::size_t shared_out_arity = 1;  // send
 
   template <class Form, BufferLike S, BufferLike R>
   FERROMPI_INLINE static auto run(Form&& form, const Group& group, S&& send, R&& recv) {
@@ -290,6 +291,18 @@ struct Alltoall : BlockOperation {
     checks.apart(from, to);
     return launch<Alltoall>(form,
                             Args{from.data(), to.data(), count, datatype_of<element_t<S>>(), 0, comm, group.size});
+  }
+
+  /// As much from every rank as goes to it.
+  template <BufferLike S>
+  FERROMPI_INLINE static auto run(const Blocking& form, const Group& group, S&& send) {
+    auto received = room_for_share(send);
+    run(form, group, std::forward<S>(send), received);
+    return received;
+  }
+  template <class S>
+  FERROMPI_INLINE static std::vector<element_t<S>> room_for_share(const S& send) {
+    return std::vector<element_t<S>>(input(send).size());
   }
 
   template <class Form, BufferLike B>

@@ -16,10 +16,14 @@ struct ReduceScatterBlock : ElementwiseReduction<ReduceScatterBlock> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Reduce_scatter_block, reduce_scatter_block);
   static constexpr std::size_t shared_out_arity = 2;  // send, op
 
-  // With a function of ours the library may combine all blocks in one call, whose count is an int.
+  // With a function of ours the library may combine all blocks in one call, whose count is an int; and some libraries
+  // place the blocks of their own reductions by an int.
   static constexpr bool counts_are_large(const Args& args) {
-    if (!args.native) return exceeds_int(args.count * static_cast<std::size_t>(args.size));
+    if (!args.native || fails_beyond_int) return together_exceed_int(args.count, args.size);
     return blocks_exceed_int(args.count, args.size);
+  }
+  static constexpr bool must_shrink(const Args& args) {
+    return (!has_large_counts || fails_beyond_int || !args.native) && counts_are_large(args);
   }
 
   template <class Form, BufferLike S, BufferLike R, class O>
@@ -156,7 +160,16 @@ struct ReduceScatter : CollectiveTraits {
   FERROMPI_INLINE static auto scatter(Form& form, const Checks& checks, const Group& group, const ReduceArgs& args,
                                       const C& counts, O&& op) {
     if (needs_whole<T, O>(args.count)) [[unlikely]] {
-      return scatter_large<T>(form, checks, group, args, integers_of(counts), std::forward<O>(op));
+      auto&& cold_form = cold_copy(form);
+      return scatter_large<T, handed_on<O>>(cold_form, group, args, integers_of(counts), std::forward<O>(op));
+    }
+    if constexpr (is_blocking<Form> && !has_large_counts && sizeof(integer_t<C>) == 8) {
+      // All together fit an int, so each does.
+      const auto size = static_cast<std::size_t>(group.size);
+      const auto* const wide = cobre::comm::detail::data_of(counts);
+      int* const narrow_counts = arrays_for(size).integers;
+      for (std::size_t r = 0; r < size; ++r) narrow_counts[r] = static_cast<int>(wide[r]);
+      return reduce<ReduceScatter, T>(form, checks, {args, {narrow_counts, narrow_counts}}, std::forward<O>(op));
     }
     // Displacements are not part of this operation: the counts stand in for them.
     return with_layout(form, group, counts, counts, [&](auto& with, const Layout& layout) {
@@ -165,10 +178,15 @@ struct ReduceScatter : CollectiveTraits {
     });
   }
 
+  // By value where it is small, so that no call has to keep it in memory for the one that is cold.
+  template <class O>
+  using handed_on = std::conditional_t<is_reduce_op<O>, ReduceOp, O&&>;
+
   // The whole vector everywhere, of which each rank keeps its part: more traffic, any length.
-  template <class T, class Form, class O>
-  [[gnu::cold, gnu::noinline]] static auto scatter_large(Form& form, const Checks& checks, const Group& group,
-                                                         ReduceArgs args, const Integers& counts, O&& op) {
+  template <class T, class O, class Form>
+  [[gnu::cold, gnu::noinline]] static auto scatter_large(Form& form, const Group& group, ReduceArgs args,
+                                                         const Integers& counts, O op) {
+    const Checks checks(form.operation, group);
     const auto rank = static_cast<std::size_t>(group.rank);
     std::int64_t before = 0;
     for (std::size_t r = 0; r < rank; ++r) before += at(counts, r);

@@ -35,9 +35,11 @@ namespace ferrompi::detail {
 /// Whether `size` blocks of `count` elements are more than an int counts. Libraries without 64-bit counts multiply the
 /// two in int here and there. The first comparison folds for lengths that are known at compile time; it is right up to
 /// 65538 ranks, and beyond that short blocks go the way that they go in every other program.
-[[nodiscard]] constexpr bool blocks_exceed_int(std::size_t count, int size) noexcept {
-  if (has_large_counts) return exceeds_int(count);
+[[nodiscard]] constexpr bool together_exceed_int(std::size_t count, int size) noexcept {
   return count > 0x7fff && exceeds_int(count * static_cast<std::size_t>(size));
+}
+[[nodiscard]] constexpr bool blocks_exceed_int(std::size_t count, int size) noexcept {
+  return has_large_counts ? exceeds_int(count) : together_exceed_int(count, size);
 }
 
 inline namespace FERROMPI_VARIANT {

@@ -170,12 +170,29 @@ inline constexpr bool creeps_through_large_gathers = false;
 
 // MPICH 4.0.2 beyond 2^31: a nonblocking broadcast of so many bytes is delivered and then called failed; a scatter of
 // so many bytes in all ends the process or delivers nothing, and so does a gather from four ranks on;
-// MPI_Reduce_scatter ends the process. Nonblocking, an alltoall in place of blocks of so many bytes and an alltoallv in
+// MPI_Reduce_scatter ends the process, and MPI_Reduce_scatter_block too, in every form, where a block begins beyond so
+// many elements. Nonblocking, an alltoall in place of blocks of so many bytes and an alltoallv in
 // place of parts of so many elements ask for a negative amount of memory.
 #if defined(MPICH_VERSION)
 inline constexpr bool fails_beyond_int = true;
 #else
 inline constexpr bool fails_beyond_int = false;
+#endif
+
+// MPICH 4.0.2 compares unsigned integers as if they had a sign: of 3 and 4 billion MPI_MAX is 3.
+#if defined(MPICH_VERSION)
+inline constexpr bool orders_unsigned_wrongly = true;
+#else
+inline constexpr bool orders_unsigned_wrongly = false;
+#endif
+
+// Open MPI cuts the elements of a reduction that commutes into pieces, to combine them in any order, and one large
+// element cannot be cut: its Ireduce makes a hundred thousand empty pieces of it. MPICH needs a copy of the whole for
+// what does not commute.
+#if defined(OPEN_MPI)
+inline constexpr bool cuts_large_elements = true;
+#else
+inline constexpr bool cuts_large_elements = false;
 #endif
 
 // The blocking MPI_Allreduce of MPICH 4.0 goes the way that is meant for long messages, twice the steps, as soon as

@@ -122,31 +122,48 @@ concept GathersValues = requires(Hold& hold, const Group& group, std::vector<T>&
   Op::prepare(hold, group, values, value, args...);
 };
 
-/// An operation that gives each rank one value of a buffer that holds one for every rank: the number of arguments of
-/// that form.
+/// An operation that gives each rank its share of a buffer that holds one for every rank: the number of arguments of
+/// the form that returns the share.
 template <class Op, std::size_t Arguments>
 concept SharesOutValues = requires {
   requires Op::shared_out_arity == Arguments;
 };
 
-/// This rank's value, beside the buffer that it is a share of: kept if it is a temporary or was moved in, else
+/// Where the share goes: one value, unless the operation says how many there are.
+template <class Op, class S>
+auto room_for_share(const S& send) {
+  if constexpr (requires { Op::room_for_share(send); }) {
+    return Op::room_for_share(send);
+  } else {
+    return element_t<S>{};
+  }
+}
+
+/// This rank's share, beside the buffer that it is a share of: kept if it is a temporary or was moved in, else
 /// borrowed.
-template <class T, class S>
+template <class R, class S>
 struct HeldShare final : HeldBuffers {
-  explicit HeldShare(S send) : source(std::forward<S>(send)) {}
+  HeldShare(S send, R room) : source(std::forward<S>(send)), share(std::move(room)) {}
   S source;
-  Held<T> share{T{}};
+  Held<R> share;
 };
 
 template <class Op, class S, class... A>
 auto start_sharing_out(Nonblocking form, const Group& group, S&& send, A&&... args) {
-  using T = element_t<S>;
-  auto owner = std::make_unique<HeldShare<T, S>>(std::forward<S>(send));
+  auto room = room_for_share<Op>(send);
+  using R = decltype(room);
+  auto owner = std::make_unique<HeldShare<R, S>>(std::forward<S>(send), std::move(room));
   auto& held = *owner;
   ensure(form.hold).buffers = std::move(owner);
-  const std::span<T, 1> one(&held.share.value, 1);
-  Request request = Op::run(form, group, held.source, one, std::forward<A>(args)...);
-  return Pending<T>(std::move(request), held.share);
+  const auto share = [&] {
+    if constexpr (Value<R>) {
+      return std::span<R, 1>(&held.share.value, 1);
+    } else {
+      return std::span(held.share.value);
+    }
+  };
+  Request request = Op::run(form, group, held.source, share(), std::forward<A>(args)...);
+  return Pending<R>(std::move(request), held.share);
 }
 
 /// Runs the nonblocking form, whichever of the above the arguments ask for.

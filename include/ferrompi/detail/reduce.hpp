@@ -6,6 +6,8 @@
 #include <ferrompi/detail/engine.hpp>
 #include <ferrompi/op.hpp>
 
+#include <memory>
+
 namespace ferrompi::detail {
 
 struct ReduceArgs {
@@ -45,23 +47,66 @@ MPI_Datatype whole_element_type() {
   }
 }
 
-/// With a callable, which lives on the stack of a blocking call and in the request otherwise.
-template <class Op, class T, class Form, class F>
-auto reduce_with(Form&& form, typename Op::Args args, F&& function, bool commutes) {
-  args.native = false;
+/// With a callable and a datatype of its own, which live on the stack of a blocking call and in the request otherwise.
+template <class Op, class T, bool Commutes, class Form, class F>
+auto reduce_with_own_type(Form&& form, typename Op::Args args, F&& function) {
   const bool large = Op::is_one_unit(args);
   const auto unit = large ? args.count : 1;
   if constexpr (is_blocking<Form>) {
-    CallableReduction<T, F&> reduction(whole_element_type<T>(), unit, commutes, function);
+    CallableReduction<T, F&> reduction(whole_element_type<T>(), unit, Commutes, function);
     reduce_by(args, reduction, large);
     form.template issue<Op>(args);
     reduction.rethrow();
   } else {
     using Reduction = CallableReduction<T, std::decay_t<F>>;
-    auto reduction = std::make_unique<Reduction>(whole_element_type<T>(), unit, commutes, std::forward<F>(function));
+    auto reduction = std::make_unique<Reduction>(whole_element_type<T>(), unit, Commutes, std::forward<F>(function));
     reduce_by(args, *reduction, large);
     ensure(form.hold).reduction = std::move(reduction);
     return form.template issue<Op>(args);
+  }
+}
+
+/// The first blocking call, one beside another that has what is lent, and one with more elements than an int counts.
+template <class Op, class T, bool Commutes, class F>
+[[gnu::cold, gnu::noinline]] void reduce_without_loan(const Blocking& form, const typename Op::Args& args,
+                                                      F& function) {
+  lender<T, Commutes>.make(whole_element_type<T>(), Commutes);
+  reduce_with_own_type<Op, T, Commutes>(form, args, function);
+}
+
+/// With a callable.
+template <class Op, class T, bool Commutes, class Form, class F>
+FERROMPI_INLINE auto reduce_with(Form&& form, typename Op::Args args, F&& function) {
+  args.native = false;
+  if constexpr (is_blocking<Form>) {
+    using Function = std::remove_reference_t<F>;
+    if constexpr (std::is_function_v<Function>) {
+      auto* pointer = &function;
+      return reduce_with<Op, T, Commutes>(form, args, pointer);
+    } else {
+      const CallGuard guard(form.operation);
+      LentReduction* const lent = Op::is_one_unit(args) ? nullptr : lender<T, Commutes>.take();
+      if (lent == nullptr) [[unlikely]] {
+        auto&& cold_form = cold_copy(form);
+        return reduce_without_loan<Op, T, Commutes>(cold_form, cold_copy(args), function);
+      }
+      lent->reduce_by(
+          [](void* callable, const void* in, void* inout, std::size_t count) {
+            auto& combine = *static_cast<Function*>(callable);
+            const auto* from = static_cast<const T*>(in);
+            auto* to = static_cast<T*>(inout);
+            for (std::size_t i = 0; i < count; ++i) to[i] = combine(from[i], to[i]);
+          },
+          const_cast<void*>(static_cast<const void*>(std::addressof(function))));
+      reduce_by(args, *lent, false);
+      const int code = call<Op>(Op::blocking, Op::blocking_large, args);
+      if (code != MPI_SUCCESS || lent->has_failed()) [[unlikely]] {
+        lender<T, Commutes>.fail(lent, code, form.operation);
+      }
+      lender<T, Commutes>.put_back(lent);
+    }
+  } else {
+    return reduce_with_own_type<Op, T, Commutes>(form, args, std::forward<F>(function));
   }
 }
 
@@ -77,12 +122,12 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
       args.type = whole_element_type<T>();
     }
     args.op = native_op<T>(op);
-    args.native = reduces_natively<T>;
+    args.native = reduces_natively<T> && is_native<T>(op);
     return launch<Op>(form, args);
   } else if constexpr (is_commutative<std::remove_cvref_t<O>>) {
-    return reduce_with<Op, T>(form, args, std::forward<O>(op).function, true);
+    return reduce_with<Op, T, true>(form, args, std::forward<O>(op).function);
   } else {
-    return reduce_with<Op, T>(form, args, std::forward<O>(op), false);
+    return reduce_with<Op, T, false>(form, args, std::forward<O>(op));
   }
 }
 

@@ -45,6 +45,7 @@ std::ostream& operator<<(std::ostream& out, AccumulateOp op);
 namespace detail {
 
 [[noreturn]] void throw_undefined_accumulate(const char* operation, AccumulateOp op, ElementType type);
+[[noreturn]] void throw_wrong_accumulate(const char* operation, AccumulateOp op, ElementType type);
 
 /// The MPI_Op, once it is known to exist for elements of `T`.
 template <class T>
@@ -56,6 +57,7 @@ template <class T>
   if (op == AccumulateOp::Replace) return MPI_REPLACE;
   if (op == AccumulateOp::NoOp) return MPI_NO_OP;
   if (!cobre::comm::is_defined(op.reduce_op(), type)) throw_undefined_accumulate(operation, op, type);
+  if (!is_native<T>(op.reduce_op())) throw_wrong_accumulate(operation, op, type);
   return native_op<T>(op.reduce_op());
 }
 
