@@ -2,6 +2,7 @@
 
 #include "conformance/any_backend.hpp"
 #include "conformance/worlds.hpp"
+#include "support/cores.hpp"
 #include "support/network.hpp"
 #include "support/tcp_ranks.hpp"
 
@@ -18,7 +19,9 @@ template <std::size_t RanksAHost>
 struct TcpNetworkRanks {
   using Communicator = CommBackend;
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    network().enter(rank / RanksAHost);
+    const std::size_t host = rank / RanksAHost;
+    network().enter(host);
+    if (RanksAHost > 1) test::keep_to_half_of_the_cores(host % 2 == 0);
     auto config = test::tcp_config(group, rank, size);
     config.coordinator = test::Network::address(0);
     config.shared_memory = true;

@@ -1,6 +1,5 @@
 #include "crash/rank.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "support/cores.hpp"
 #include "support/shm_ranks.hpp"
 #include "support/tcp_ranks.hpp"
 
@@ -64,18 +64,6 @@ void visit(const CrashPoint& point) {
   if (visits_here++ == plan_here->visit) fall();
 }
 
-// Two hosts of one machine have half of its cores each: else both count on all of them, and their ranks spin.
-void keep_to_half_of_the_cores(bool first) {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
-  const int count = CPU_COUNT(&cores);
-  int seen = 0;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &cores) && (seen++ < count / 2) != first) CPU_CLR(core, &cores);
-  }
-  (void)sched_setaffinity(0, sizeof cores, &cores);  // of a single core there is no half: both keep it
-}
-
 CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   // Who falls before it is known to the others is missed only when the time for coming is up.
   const bool lethal = plan.action != Action::StopAndGoOn && plan.action != Action::None;
@@ -87,7 +75,7 @@ CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
   if (plan.setup == Setup::TcpOnTwoHosts) {
     const bool first = rank * 2 < plan.size;
     test::enter_host(first ? "first" : "second");
-    if (plan.size > 3) keep_to_half_of_the_cores(first);  // fewer may spin: that is tried out too
+    if (plan.size > 3) test::keep_to_half_of_the_cores(first);  // fewer may spin: that is tried out too
   }
   if (over_tcp) {
     auto config = test::tcp_config(name, rank, plan.size);
