@@ -82,7 +82,8 @@ Tally run_all(const std::vector<Plan>& plans) {
         tally.problems.push_back(job.plan().text() + ": nobody came by");
       } else {
         if (job.plan().point != nullptr) tally.points.insert(job.plan().point->name());
-        const std::size_t step = job.board().step[job.plan().victim];
+        const Plan& plan = job.plan();
+        const std::size_t step = plan.point != nullptr ? plan.step : job.board().step[plan.victim].load();
         tally.steps.insert(step);
         if (step > 0 && step <= last_collective()) ++tally.in_program;
         const auto times = job.detection_times();
