@@ -53,13 +53,14 @@ std::string Plan::text() const {
   std::ostringstream text;
   text << to_string(setup) << ", rank " << victim << " of " << size << " " << to_string(action);
   if (point != nullptr) text << " in " << step_name(step) << " at " << point->name() << ", visit " << visit;
-  if (action == Action::KillFromOutside) text << " after " << delay.count() << " us";
+  if (action == Action::KillFromOutside)
+    text << " after " << delay.count() << " us" << (once_begun ? " of the program" : "");
   return text.str();
 }
 
 Job::Job(const Plan& plan)
     : plan_(plan),
-      board_owner_(std::make_unique<test::Shared<Board>>()),
+      board_owner_(std::make_shared<test::Shared<Board>>()),
       board_(&**board_owner_),
       name_(test::unique_name()),
       ranks_(plan.size),
@@ -81,7 +82,9 @@ bool Job::advance() {
   looked_ = now;
   const auto waited = now - begun_;
   Rank& victim = ranks_[plan_.victim];
-  if (plan_.action == Action::KillFromOutside && !killed_ && waited >= plan_.delay) {
+  if (!in_program_ && board_->step[plan_.victim] > 0) in_program_ = now;
+  const auto lived = !plan_.once_begun ? waited : in_program_ ? now - *in_program_ : Clock::duration::min();
+  if (plan_.action == Action::KillFromOutside && !killed_ && lived >= plan_.delay) {
     board_->fell = Clock::now().time_since_epoch().count();
     kill(victim.pid, SIGKILL);
     killed_ = true;

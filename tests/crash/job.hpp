@@ -31,6 +31,22 @@ enum class Action : std::uint8_t { Kill, StopAndGoOn, Exit, ExitInSteps, Throw, 
 [[nodiscard]] const char* to_string(Action action);
 constexpr int code_of_exit = 42;
 
+/// How often each rank came by each point in each step. Points are numbered as in their list.
+struct Visits {
+  static constexpr std::size_t most_steps = 40;
+  static constexpr std::size_t most_points = 96;
+  std::atomic<std::uint32_t> of[most_ranks][most_steps][most_points];
+};
+
+/// What each rank measured of the machine, in that order: by it operations choose their way.
+struct Measured {
+  static constexpr std::size_t most_values = 32;
+  static constexpr std::size_t most_bytes = 32;
+  std::array<std::atomic<std::size_t>, most_ranks> count{};
+  std::array<std::array<std::array<std::byte, most_bytes>, most_values>, most_ranks> values{};
+  std::array<std::array<std::atomic<bool>, Visits::most_steps>, most_ranks> in_step{};
+};
+
 /// Who falls, where and how.
 struct Plan {
   Setup setup = Setup::Shm;
@@ -41,16 +57,11 @@ struct Plan {
   std::size_t step = 0;
   const CrashPoint* point = nullptr;
   std::uint32_t visit = 0;
+  std::shared_ptr<const Measured> measured{};  // by the job that found the point, to go the same way
   std::chrono::microseconds delay{0};
+  bool once_begun = false;  // that long after the victim has come to the group
 
   [[nodiscard]] std::string text() const;
-};
-
-/// How often each rank came by each point in each step. Points are numbered as in their list.
-struct Visits {
-  static constexpr std::size_t most_steps = 40;
-  static constexpr std::size_t most_points = 96;
-  std::atomic<std::uint32_t> of[most_ranks][most_steps][most_points];
 };
 
 enum class Ending : std::uint8_t { None, Fine, PeerFailed, InitializationFailed, Threw, Other };
@@ -72,6 +83,7 @@ struct Board {
   std::array<Report, most_ranks> reports{};
   std::atomic<Clock::rep> fell{0};
   Visits visits{};
+  Measured measured{};
 };
 
 /// Runs it, without waiting: `advance` as often as possible.
@@ -85,7 +97,9 @@ class Job {
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Board& board() const { return *board_; }
-  /// Whether anybody fell: a place that was visited once may not be visited again.
+  /// For the plans that follow from it.
+  [[nodiscard]] std::shared_ptr<const Measured> measured() const { return {board_owner_, &board_->measured}; }
+  /// Whether anybody fell.
   [[nodiscard]] bool fell() const { return board_->fell.load() != 0; }
   /// What is not as it should be; empty where all is well.
   [[nodiscard]] std::string problems() const;
@@ -107,13 +121,14 @@ class Job {
   [[nodiscard]] bool lethal() const { return plan_.action != Action::StopAndGoOn && plan_.action != Action::None; }
 
   Plan plan_;
-  std::unique_ptr<test::Shared<Board>> board_owner_;
+  std::shared_ptr<test::Shared<Board>> board_owner_;
   Board* board_;
   std::string name_;
   std::vector<Rank> ranks_;
   Clock::time_point begun_;
   Clock::time_point looked_ = begun_;
   std::optional<Clock::time_point> stopped_;
+  std::optional<Clock::time_point> in_program_;  // the victim, since
   bool killed_ = false;
   bool hung_ = false;
   bool paused_ = false;

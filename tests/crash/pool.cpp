@@ -79,9 +79,13 @@ Tally run_all(const std::vector<Plan>& plans) {
         tally.problems.push_back(problems);
       }
       if (!job.fell()) {
-        ++tally.missed;
+        tally.problems.push_back(job.plan().text() + ": nobody came by");
       } else {
         if (job.plan().point != nullptr) tally.points.insert(job.plan().point->name());
+        const Plan& plan = job.plan();
+        const std::size_t step = plan.point != nullptr ? plan.step : job.board().step[plan.victim].load();
+        tally.steps.insert(step);
+        if (step > 0 && step <= last_collective()) ++tally.in_program;
         const auto times = job.detection_times();
         for (const Clock::duration time : times) {
           if (time > tally.slowest) tally.slowest_plan = job.plan().text();
@@ -100,8 +104,8 @@ Tally run_all(const std::vector<Plan>& plans) {
 }
 
 void Tally::print(const std::string& title) const {
-  std::cout << title << ": " << jobs << " jobs, " << missed << " without a fall, " << problems.size()
-            << " with a problem\n";
+  std::cout << title << ": " << jobs << " jobs, " << in_program << " falls in " << steps.size() << " steps, "
+            << problems.size() << " with a problem\n";
   if (detections.empty()) return;
   auto sorted = detections;
   std::ranges::sort(sorted);

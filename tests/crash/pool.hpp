@@ -13,9 +13,10 @@ namespace crash {
 
 struct Tally {
   std::size_t jobs = 0;
-  std::size_t missed = 0;  // nobody came by the place again
   std::vector<std::string> problems;
   std::set<std::string> points;  // at which somebody fell
+  std::set<std::size_t> steps;   // in which
+  std::size_t in_program = 0;    // how many fell after they had come together, and before they parted
   std::vector<Clock::duration> detections;
   Clock::duration slowest{0};  // of them, and whose it was
   std::string slowest_plan;

@@ -48,11 +48,33 @@ void allreduce(const CommBackend& comm) {
   require(all_are(data, sum_of_ranks(comm)), "allreduce");
 }
 
+// What the library does not know how to fold.
+template <std::size_t Count>
+void allreduce_by_callable(const CommBackend& comm) {
+  auto data = of_rank(comm, Count);
+  comm.allreduce_inplace(data, [](std::uint64_t a, std::uint64_t b) { return a + b; });
+  require(all_are(data, sum_of_ranks(comm)), "allreduce by a callable");
+}
+
+void reproducible_sum(const CommBackend& comm) {
+  const std::vector<double> data(small, static_cast<double>(comm.rank()));
+  require(comm.reproducible_sum(data) == static_cast<double>(small * sum_of_ranks(comm)), "reproducible sum");
+}
+
 template <std::size_t Count>
 void allgatherv(const CommBackend& comm) {
   const auto all = comm.allgatherv(of_rank(comm, Count));
   for (std::size_t rank = 0; rank < comm.size(); ++rank) {
     require(all.counts[rank] == Count && all.values[all.displs[rank]] == rank, "allgatherv");
+  }
+}
+
+template <std::size_t Count>
+void allgather(const CommBackend& comm) {
+  std::vector<std::uint64_t> all(Count * comm.size());
+  comm.allgather(of_rank(comm, Count), all);
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+    require(all[rank * Count] == rank && all[(rank + 1) * Count - 1] == rank, "allgather");
   }
 }
 
@@ -134,6 +156,17 @@ void split(const CommBackend& comm) {
   comm.barrier();
 }
 
+// The ranks of one host: those of a set-up of two hosts are in two parts.
+void node(const CommBackend& comm) {
+  const auto node = comm.node();
+  try {
+    require(node.allreduce(std::uint64_t{1}, ReduceOp::Sum) == node.size(), "sum of a node");
+  } catch (const cobre::comm::PeerFailed&) {
+    // As above.
+  }
+  comm.barrier();
+}
+
 template <std::size_t Count>
 void messages(const CommBackend& comm) {
   const std::size_t next = (comm.rank() + 1) % comm.size();
@@ -194,6 +227,9 @@ constexpr Step program[] = {
     {"tiny allreduce", allreduce<tiny>},
     {"small allreduce", allreduce<small>},
     {"large allreduce", allreduce<large>},
+    {"large allreduce by a callable", allreduce_by_callable<large>},
+    {"reproducible_sum", reproducible_sum},
+    {"small allgather", allgather<small>},
     {"tiny allgatherv", allgatherv<tiny>},
     {"small allgatherv", allgatherv<small>},
     {"large allgatherv", allgatherv<large>},
@@ -210,6 +246,7 @@ constexpr Step program[] = {
     {"large reduce_scatter_block", reduce_scatter<large>},
     {"region", region},
     {"split", split},
+    {"node", node},
     {"small messages", messages<small>},
     {"large messages", messages<large>},
     {"channels", channels},

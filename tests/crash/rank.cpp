@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <thread>
 
+#include "comm/core/measured.hpp"
 #include "support/cores.hpp"
 #include "support/shm_ranks.hpp"
 #include "support/tcp_ranks.hpp"
@@ -62,6 +66,20 @@ void visit(const CrashPoint& point) {
   if (plan_here->action == Action::None) ++board_here->visits.of[rank_here][step][number_of(point)];
   if (rank_here != plan_here->victim || &point != plan_here->point || step != plan_here->step) return;
   if (visits_here++ == plan_here->visit) fall();
+}
+
+// A job that nothing happens to notes what it measures; one that follows from it takes that.
+void measure(std::span<std::byte> value) {
+  static std::atomic<std::size_t> next{0};
+  const std::size_t number = next++;
+  if (number >= Measured::most_values || value.size() > Measured::most_bytes) std::abort();
+  if (plan_here->action == Action::None) {
+    std::ranges::copy(value, board_here->measured.values[rank_here][number].begin());
+    board_here->measured.count[rank_here] = number + 1;
+    board_here->measured.in_step[rank_here][board_here->step[rank_here]] = true;
+  } else if (plan_here->measured != nullptr && number < plan_here->measured->count[rank_here]) {
+    std::copy_n(plan_here->measured->values[rank_here][number].begin(), value.size(), value.begin());
+  }
 }
 
 CommBackend come(const Plan& plan, const std::string& name, std::size_t rank) {
@@ -127,6 +145,9 @@ void live(const Plan& plan, const std::string& name, std::size_t rank, Board& bo
   rank_here = rank;
   const std::size_t descriptors = entries_in("/proc/self/fd");
   CrashPoint::on_visit(visit);
+  if (plan.action != Action::KillFromOutside) {
+    cobre::comm::core::on_measured = measure;  // whom that one hits measures without end
+  }
   Report& report = board.reports[rank];
   Ending ending = Ending::Fine;
   try {

@@ -42,6 +42,15 @@ TEST_P(MismatchMatrix, OfEveryArgumentOfEveryOperation) {
   }
 }
 
+TEST_P(MismatchMatrix, OfCallablesAndStructsAndNodes) {
+  std::size_t odd_one = 0;
+  for (const Difference& difference : differences()) {
+    SCOPED_TRACE(difference.name);
+    odd_one = (odd_one + 1) % 3;
+    expect_mismatch(3, odd_one, difference.usual, difference.odd, difference.field + " " + std::to_string(odd_one));
+  }
+}
+
 // Requests and plans are compared too, apart from the calls that are waited for at once: those still work.
 TEST_P(MismatchMatrix, OfEveryArgumentOfEveryRequest) {
   for (const Operation& operation : requests()) {
@@ -152,6 +161,32 @@ TEST_P(FenceMismatch, OfTheRegionOrOfTheOperationNamesTheOddOne) {
       3, 1, fence_of(0), [](const CommBackend& comm) { (void)regions_of(comm), comm.barrier(); }, "operation 1");
 }
 
+// The node's communicator is made of the memory in which regions are fenced.
+TEST_P(FenceMismatch, WithANodesCommunicatorInTheMakingNamesTheOddOne) {
+  if (!GetParam().regions_are_shared) return;
+  const Call divide = [](const CommBackend& comm) { (void)regions_of(comm), comm.split_local()->barrier(); };
+  expect_mismatch(3, 1, fence_of(0), divide, "operation 1");
+  expect_mismatch(3, 2, divide, fence_of(1), "operation 2");
+}
+
+// Once it is made, its barriers are no operations of the job: who waits there, and who fences, is missed by the other.
+TEST_P(FenceMismatch, WithABarrierOfANodesCommunicatorEndsWhenTimeIsUp) {
+  if (!GetParam().regions_are_shared) return;
+  test::Shared<test::Meeting> over;  // who leaves is missed for that
+  auto ranks = start(3,
+                     [&](const CommBackend& comm) {
+                       const auto regions = regions_of(comm);
+                       const auto node = comm.split_local();
+                       const auto meet = [&] { comm.rank() == 1 ? regions[0].fence() : node->barrier(); };
+                       const std::string first = test::outcome_of(meet);
+                       over->wait_for(3);
+                       return first + "; " + test::outcome_of(meet);
+                     },
+                     {.timeout = std::chrono::seconds(1)});
+  EXPECT_EQ(ranks[1].words(), "TimedOut 0 2; InvalidCommunicator");
+  for (const std::size_t rank : {0U, 2U}) EXPECT_EQ(ranks[rank].words(), "TimedOut 1; InvalidCommunicator");
+}
+
 // Where only some do: the fence is among neighbours, the barrier among all. Of four ranks one speaks for each host; of
 // five all speak for themselves.
 class HostsFenceMismatch : public mismatch::OnEveryBackend {};
@@ -174,7 +209,7 @@ TEST_P(HostsFenceMismatch, OfOneRankWithABarrierOfTheOthersNamesIt) {
 
 TEST_P(MismatchMatrix, OfEveryOperationWithEveryOther) {
   auto all = operations();
-  // To divide in another way is another record on the same path: see Mismatch.OfTheWayToMakeACommunicator.
+  // To divide in another way is another record on the same path: differences() has those.
   std::erase_if(all, [](const Operation& one) { return one.name == "duplicate" || one.name == "node"; });
   for_every_pair(all, [](std::size_t odd_one, const Operation& usual, const Operation& odd) {
     expect_mismatch(3, odd_one, call(usual), call(odd), "operation " + std::to_string(odd_one));

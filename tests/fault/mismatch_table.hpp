@@ -4,11 +4,14 @@
 
 #include <cobre/comm.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/outcome.hpp"
@@ -322,6 +325,103 @@ inline Call alltoallv(std::size_t scale, std::size_t extra) {
     std::vector<double> recv(2 * scale * comm.size());
     comm.alltoallv(send, sent, displs, recv, received, displs);
   };
+}
+
+// Structs, which the library knows by their length alone.
+struct Point {
+  double x, y;
+};
+struct Box {
+  Point low, high;
+};
+static_assert(sizeof(Point) != sizeof(Box));
+
+// What is done to them, whatever they are.
+constexpr auto first_of = [](const auto& first, const auto&) { return first; };
+
+template <class T>
+Call broadcast_of(std::size_t count) {
+  return [=](const CommBackend& comm) {
+    std::vector<T> data(count);
+    comm.broadcast(data, 0);
+  };
+}
+template <class T>
+Call allgatherv_of(std::size_t count) {
+  return [=](const CommBackend& comm) {
+    const Parts parts(comm.size(), count);
+    std::vector<T> all(count * comm.size());
+    comm.allgatherv(std::vector<T>(count), all, parts.counts, parts.displs);
+  };
+}
+template <class T>
+Call allreduce_of(std::size_t count) {
+  return [=](const CommBackend& comm) {
+    std::vector<T> data(count);
+    comm.allreduce_inplace(data, first_of);
+  };
+}
+
+/// Every reduction, by a ReduceOp or by what the user calls it.
+inline std::vector<std::pair<std::string, Call>> reductions(auto op) {
+  const auto with = [op](auto reduce) -> Call {
+    return [=](const CommBackend& comm) {
+      const std::vector<double> send(5 * comm.size());
+      std::vector<double> recv(5 * comm.size());
+      reduce(comm, op, send, recv);
+    };
+  };
+  return {
+      {"allreduce",
+       with([](const CommBackend& comm, auto f, const auto& send, auto& recv) { comm.allreduce(send, recv, f); })},
+      {"reduce",
+       with([](const CommBackend& comm, auto f, const auto& send, auto& recv) { comm.reduce(send, recv, f, 0); })},
+      {"scan", with([](const CommBackend& comm, auto f, const auto& send, auto& recv) { comm.scan(send, recv, f); })},
+      {"exscan",
+       with([](const CommBackend& comm, auto f, const auto& send, auto& recv) { comm.exscan(send, recv, f); })},
+      {"reduce_scatter_block", with([](const CommBackend& comm, auto f, const auto& send, auto& recv) {
+         comm.reduce_scatter_block(send, std::span(recv).first(5), f);
+       })}};
+}
+
+/// What the tables above do not tell apart: two calls, and what the error says is different.
+struct Difference {
+  std::string name;
+  Call usual;
+  Call odd;
+  std::string field;
+};
+inline std::vector<Difference> differences() {
+  const Call node = [](const CommBackend& comm) { (void)comm.node(); };
+  const Call split = [](const CommBackend& comm) { (void)comm.split(0); };
+  const Call duplicate = [](const CommBackend& comm) { (void)comm.duplicate(); };
+  const Call barrier = [](const CommBackend& comm) { comm.barrier(); };
+  std::vector<Difference> all{
+      {"a struct of another length in broadcast", broadcast_of<Point>(4), broadcast_of<Box>(4), "type"},
+      {"a struct of another length in a long broadcast", broadcast_of<Box>(9'000), broadcast_of<Point>(9'000), "type"},
+      {"as many bytes of another struct in broadcast", broadcast_of<Point>(4), broadcast_of<Box>(2), "type"},
+      {"a struct of another length in allgatherv", allgatherv_of<Point>(4), allgatherv_of<Box>(4), "type"},
+      {"a struct of another length in allreduce", allreduce_of<Point>(4), allreduce_of<Box>(4), "type"},
+      {"a struct instead of as long a number", broadcast_of<std::complex<double>>(4), broadcast_of<Point>(4), "type"},
+      {"node where the others split", split, node, "operation"},
+      {"node where the others duplicate", duplicate, node, "operation"},
+      {"node where the others are in a barrier", barrier, node, "operation"},
+      {"broadcast where the others are in node", node, broadcast_of<double>(4), "operation"},
+      {"allreduce where the others are in node", node, allreduce_of<double>(9'000), "operation"},
+      {"allgatherv where the others are in node", node, allgatherv_of<double>(1), "operation"},
+      {"duplicate where the others are in node", node, duplicate, "operation"},
+      {"create_shared_region where the others are in node", node,
+       [](const CommBackend& comm) { (void)comm.create_shared_region<double>(3); }, "operation"},
+      {"reproducible_sum where the others are in a barrier", barrier,
+       [](const CommBackend& comm) { (void)comm.reproducible_sum(1.0); }, "operation"},
+  };
+  const auto by_op = reductions(ReduceOp::Sum);
+  const auto by_callable = reductions([](double a, double b) { return a + b; });
+  for (std::size_t i = 0; i < by_op.size(); ++i) {
+    all.push_back({"a callable in " + by_op[i].first, by_op[i].second, by_callable[i].second, "op"});
+    all.push_back({"a ReduceOp in " + by_op[i].first, by_callable[i].second, by_op[i].second, "op"});
+  }
+  return all;
 }
 
 /// Lengths that only two ranks know, in operations of three: what the odd one does makes those two disagree.

@@ -45,6 +45,7 @@ TEST(TcpWeather, LossAndDelayCostTimeAndNothingElse) {
   const LossyLink link(network, {.loss = 0.02, .delay = 2ms});
   auto ranks = start_over(network, 4, LossyLink::address(0), work);
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+  EXPECT_GE(link.lost(), 10U);
 }
 
 TEST(TcpWeather, LossAndDelayHideNoDeath) {
@@ -58,6 +59,7 @@ TEST(TcpWeather, LossAndDelayHideNoDeath) {
     return outcome_of([&] { comm.barrier(); }).substr(0, 12);
   });
   for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_EQ(ranks[rank].words(), "PeerFailed 3") << "rank " << rank;
+  EXPECT_GE(link.lost(), 1U);
 }
 
 // A cable over which nothing comes any more, with nobody at the other end to say so.

@@ -31,15 +31,18 @@ class LossyLink {
   };
 
   LossyLink(const Network& network, const Weather& weather)
-      : carrier_([&network, weather, ready = &*ready_]() -> std::string {
+      : carrier_([&network, weather, ready = &*ready_, lost = &*lost_]() -> std::string {
           const std::array<int, 2> ends{open_end(network, 0, weather), open_end(network, 1, weather)};
           *ready = true;
-          carry(ends, weather);
+          carry(ends, weather, *lost);
         }) {
     if (!eventually([&] { return ready_->load() || carrier_.ended(); }) || carrier_.ended()) {
       throw std::runtime_error("no tunnel: " + carrier_.words());
     }
   }
+
+  /// How many packets were lost so far.
+  [[nodiscard]] std::size_t lost() const { return *lost_; }
 
   /// Of that host, at this cable.
   [[nodiscard]] static std::string address(std::size_t host) { return "10.78.0." + std::to_string(host + 1); }
@@ -74,7 +77,8 @@ class LossyLink {
     return std::max(pause, std::chrono::nanoseconds(0));
   }
 
-  [[noreturn]] static void carry(const std::array<int, 2>& ends, const Weather& weather) {
+  [[noreturn]] static void carry(const std::array<int, 2>& ends, const Weather& weather,
+                                 std::atomic<std::size_t>& lost) {
     std::mt19937 draw(1);
     std::array<std::deque<Packet>, 2> on_the_way;  // to each end
     std::array<char, 65536> buffer{};
@@ -85,7 +89,10 @@ class LossyLink {
       const auto now = Clock::now();
       for (std::size_t from = 0; from < 2; ++from) {
         for (ssize_t got; (got = read(ends[from], buffer.data(), buffer.size())) > 0;) {
-          if (std::uniform_real_distribution<>()(draw) < weather.loss) continue;
+          if (std::uniform_real_distribution<>()(draw) < weather.loss) {
+            ++lost;
+            continue;
+          }
           const auto late = weather.delay * (1.0 + 0.5 * std::uniform_real_distribution<>()(draw));
           on_the_way[1 - from].push_back({now + std::chrono::duration_cast<Clock::duration>(late),
                                           std::vector<char>(buffer.data(), buffer.data() + got)});
@@ -100,6 +107,7 @@ class LossyLink {
   }
 
   Shared<std::atomic<bool>> ready_;
+  Shared<std::atomic<std::size_t>> lost_;
   Process carrier_;
 };
 

@@ -1,75 +1,19 @@
-// A GPU's memory given to a backend. There is no GPU here: a library of the test's own plays the driver, and memory
-// that ends the process when it is touched plays the GPU's.
+// A GPU's memory given to a backend. `tests/mpi` has the same for mpi.
 
-#include <dlfcn.h>
-#include <sys/mman.h>
+#include "unit/device_memory.hpp"
 
 #include "fault/on_backends.hpp"
-#include "unit/cuda_driver_stand_in.hpp"
 
 namespace {
 
 using namespace cobre::comm;
 
-class DeviceMemory {
- public:
-  explicit DeviceMemory(bool managed = false)
-      : data_(mmap(nullptr, bytes, managed ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    void* const driver = dlopen(COBRE_TEST_CUDA_DRIVER, RTLD_NOW);
-    if (driver == nullptr) throw std::runtime_error(dlerror());
-    const ClaimedMemory memory{data_, bytes, managed};
-    reinterpret_cast<decltype(&claim_for_device)>(dlsym(driver, "claim_for_device"))(&memory);
-  }
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory() { munmap(data_, bytes); }
-
-  [[nodiscard]] std::span<double> elements(std::size_t count = 2) const { return {static_cast<double*>(data_), count}; }
-
- private:
-  static constexpr std::size_t bytes = 1 << 16;
-  void* data_;
-};
-
-std::string refusal_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InvalidOperation& error) {
-    return std::string(error.operation());
-  } catch (const std::exception& error) {
-    return std::string("another exception: ") + error.what();
-  }
-  return "accepted";
-}
-
-/// Every way in which a buffer comes to a backend, by the name of the operation that refuses it.
-void expect_refusals(const CommBackend& comm, std::span<double> device) {
-  std::vector<double> two(2);
-  std::vector<double> all(2 * comm.size());
-  const std::vector<std::size_t> twos(comm.size(), 2);
-  std::vector<std::size_t> places;
-  for (std::size_t rank = 0; rank < comm.size(); ++rank) places.push_back(2 * rank);
-  const std::size_t self = comm.rank();
-  const std::vector<std::pair<std::string, std::function<void()>>> calls = {
-      {"broadcast", [&] { comm.broadcast(device, 0); }},
-      {"allreduce", [&] { comm.allreduce(device, two, ReduceOp::Sum); }},
-      {"allreduce", [&] { comm.allreduce(two, device, ReduceOp::Sum); }},
-      {"allreduce_inplace", [&] { comm.allreduce_inplace(device, ReduceOp::Sum); }},
-      {"allgatherv", [&] { comm.allgatherv(device, all, twos, places); }},
-      {"gather", [&] { comm.gather(device, all, 0); }},
-      {"scatter", [&] { comm.scatter(all, device, 0); }},
-      {"scan", [&] { comm.scan(device, two, ReduceOp::Sum); }},
-      {"broadcast", [&] { (void)comm.ibroadcast(device, 0); }},
-      {"allreduce", [&] { (void)comm.allreduce_init(device, two, ReduceOp::Sum); }},
-      {"send", [&] { comm.send(device, self); }},
-      {"irecv", [&] { (void)comm.channel(self, 1).irecv(device); }}};
-  for (const auto& [operation, call] : calls) EXPECT_EQ(refusal_of(call), operation);
-  EXPECT_EQ(comm.allreduce(1, ReduceOp::Sum), static_cast<int>(comm.size()));
-}
+using test::DeviceMemory;
+using test::expect_device_memory_is_refused;
 
 TEST(DeviceMemory, IsRefusedByEveryOperation) {
   const DeviceMemory device;
-  expect_refusals(CommBackend(LocalBackend()), device.elements());
+  expect_device_memory_is_refused(CommBackend(LocalBackend()), device);
 }
 
 TEST(DeviceMemory, OfADriverThatIsLoadedAfterTheFirstOperationsIsRefusedToo) {
@@ -78,7 +22,7 @@ TEST(DeviceMemory, OfADriverThatIsLoadedAfterTheFirstOperationsIsRefusedToo) {
   std::vector<double> recv(3);
   for (int i = 0; i < 10; ++i) comm.allreduce(send, recv, ReduceOp::Sum);
   const DeviceMemory device;
-  expect_refusals(comm, device.elements());
+  expect_device_memory_is_refused(comm, device);
   comm.allreduce(send, recv, ReduceOp::Sum);
   EXPECT_EQ(recv, send);
 }
@@ -127,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, DeviceMemoryOnBackends, testing::ValuesIn(f
 TEST_P(DeviceMemoryOnBackends, IsRefusedByEveryRankAndTheJobGoesOn) {
   auto ranks = start(2, [](const CommBackend& comm) -> std::string {
     const DeviceMemory device;
-    expect_refusals(comm, device.elements());
+    expect_device_memory_is_refused(comm, device);
     return testing::Test::HasFailure() ? "not refused" : "refused";
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "refused");

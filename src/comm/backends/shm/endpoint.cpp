@@ -15,6 +15,7 @@
 #include "comm/backends/shm/scratch.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/measured.hpp"
 #include "comm/core/waiting_cpus.hpp"
 #include "comm/topology/host.hpp"
 #include "comm/topology/placement.hpp"
@@ -186,7 +187,8 @@ void Endpoint::try_ways() {
     own.exchanged = helps(kernel_exchanges_, 4, 100, [&] { allgatherv(gathering, in_place); });
   }
   // As the first reader sees it: the root has sent long before its readers have read.
-  const auto opinion = exchange({.operation = detail::Operation::Barrier}, own)[1];
+  auto opinion = exchange({.operation = detail::Operation::Barrier}, own)[1];
+  core::measured(opinion);
   stream_rooted_ = opinion.rooted;
   stream_symmetric_ = opinion.symmetric;
   kernel_exchanges_ = opinion.exchanged;

@@ -13,6 +13,7 @@
 #include "comm/backends/tcp/transport.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/measured.hpp"
 #include "comm/core/waiting_cpus.hpp"
 #include "comm/topology/host.hpp"
 
@@ -135,8 +136,9 @@ void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
   open_mailroom(note ? note.mail() : ledger_.mail());
   perform({.operation = detail::Operation::Barrier}, [&] {
     Stride everyone(*wire_, hosts_.step);
-    if (hosts_.place % hosts_.step == 0)
-      tuning_.costs = algorithms::calibrate(everyone, !hierarchical() && policy_.shares_cores());
+    if (hosts_.place % hosts_.step != 0) return;
+    tuning_.costs = algorithms::calibrate(everyone, !hierarchical() && policy_.shares_cores());
+    core::measured(tuning_.costs);
   });
   ledger_.note_start(sequence_);
   noted_ = std::move(note);

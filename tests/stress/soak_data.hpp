@@ -1,0 +1,88 @@
+// What a soak sends, which every rank can work out for every other, and how it is combined.
+#pragma once
+
+#include <cobre/comm.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace stress {
+
+struct Cell {
+  std::uint64_t id;
+  double value;
+  std::int32_t row;
+  std::int32_t column;
+  bool operator==(const Cell&) const = default;
+};
+
+/// Of one operation, the same on every rank.
+struct Draw {
+  std::uint64_t which = 0;
+  std::uint64_t op = 0;
+  std::uint64_t salt = 0;
+  std::size_t count = 0;
+  std::size_t root = 0;
+};
+
+inline void require(bool right, const char* what) {
+  if (!right) throw std::runtime_error(what);
+}
+
+inline std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 31)) * 0x9E3779B97F4A7C15U;
+  return value ^ (value >> 29);
+}
+
+// Small whole numbers, so that sums are exact in every type.
+template <class T>
+T element(std::uint64_t salt, std::size_t rank, std::size_t index) {
+  const std::uint64_t number = mixed(salt + 1000003 * rank + index) % 100;
+  if constexpr (std::same_as<T, Cell>) {
+    return {number, static_cast<double>(rank), static_cast<std::int32_t>(index), static_cast<std::int32_t>(salt)};
+  } else {
+    return static_cast<T>(number);
+  }
+}
+
+template <class T>
+std::vector<T> elements(std::uint64_t salt, std::size_t rank, std::size_t count) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = element<T>(salt, rank, i);
+  return values;
+}
+
+/// The last that is not zero: another result in another order, but not with other brackets.
+template <class T>
+T last(const T& a, const T& b) {
+  if constexpr (std::same_as<T, Cell>) {
+    return b.id % 2 != 0 ? b : a;
+  } else {
+    return b != T{} ? b : a;
+  }
+}
+
+template <class T>
+concept Number = !std::same_as<T, Cell>;
+
+/// Calls `body` with an operation for the library, and with what it does to two elements.
+template <class T, class Body>
+void with_op(std::uint64_t op, const Body& body) {
+  using cobre::comm::ReduceOp;
+  if constexpr (Number<T>) {
+    switch (op % 5) {
+      case 0:
+      case 1: return body(ReduceOp::Sum, [](T a, T b) { return static_cast<T>(a + b); });
+      case 2: return body(ReduceOp::Max, [](T a, T b) { return std::max(a, b); });
+      case 3: return body(ReduceOp::Min, [](T a, T b) { return std::min(a, b); });
+      default: break;
+    }
+  }
+  body(last<T>, last<T>);
+}
+
+}  // namespace stress
