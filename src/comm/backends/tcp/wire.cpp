@@ -358,13 +358,11 @@ void Wire::join(std::size_t peer, core::Descriptor socket) {
 
 void Wire::drain(Clock::time_point deadline) noexcept {
   constexpr std::chrono::microseconds longest{10'000};
-  for (const Link& each : links_) {
-    if (!each.socket) continue;
-    for (std::chrono::microseconds pause{20}; !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
-      if (settled(each.socket.get())) break;
-      if (Clock::now() >= deadline) return;
-      std::this_thread::sleep_for(pause);
-    }
+  const auto is_settled = [](const Link& link) { return !link.socket || settled(link.socket.get()); };
+  for (std::chrono::microseconds pause{20}; !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
+    // Everyone's, not up to the first who is not: two who leave must not wait for each other.
+    if (std::ranges::count_if(links_, is_settled) == std::ssize(links_) || Clock::now() >= deadline) return;
+    std::this_thread::sleep_for(pause);
   }
 }
 
