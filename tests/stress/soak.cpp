@@ -51,7 +51,8 @@ class Soak {
     const Footprint before = footprint();
     turns(operations - operations / 10);
     const Footprint after = footprint();
-    // One fewer is a door of tcp that has closed behind the last rank that could come: its thread does so in its own time.
+    // One fewer is a door of tcp that has closed behind the last rank that could come: its thread does so in its own
+    // time.
     if (after.descriptors > before.descriptors) {
       return std::to_string(before.descriptors) + " descriptors have become " + std::to_string(after.descriptors);
     }

@@ -82,8 +82,8 @@ bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point de
 }
 
 bool settled(int socket) noexcept {
-  // The other end often leaves too, and waits for the same: a kernel that has nothing to send says only after 40 ms what
-  // has come, unless it is told to.
+  // The other end often leaves too, and waits for the same: a kernel that has nothing to send says only after 40 ms
+  // what has come, unless it is told to.
   set(socket, IPPROTO_TCP, TCP_QUICKACK, 1);
   int unsent = 0;
   pollfd entry{.fd = socket, .events = 0, .revents = 0};
