@@ -30,11 +30,33 @@ constexpr std::size_t depth = 4;  // chunks in a ring
 
 struct Notice {
   Word way_and_bytes;                        // the way in the lowest two bits
-  Word place;                                // in the ring
-  std::array<std::byte, inline_parts> data;  // the table, where ranks are few, and parts behind it, if they fit
+  Word place;                                // in the ring; of what is inline, the counts
+  std::array<std::byte, inline_parts> data;  // the parts, if they fit; else the table, where ranks are few
 
   [[nodiscard]] Way way() const noexcept { return static_cast<Way>(way_and_bytes % 4); }
   [[nodiscard]] std::size_t bytes() const noexcept { return way_and_bytes / 4; }
+};
+static_assert(sizeof(Notice) == inline_bytes);
+
+/// How many elements of what is inline are for whom, a byte for each of a few receivers.
+class InlineCounts {
+ public:
+  static constexpr std::size_t most = sizeof(Word);
+  static_assert(inline_parts < 256);
+
+  explicit InlineCounts(Word word = 0) noexcept : word_(word) {}
+  void add(std::size_t index, std::size_t count) noexcept { word_ |= static_cast<Word>(count) << (8 * index); }
+
+  [[nodiscard]] Word word() const noexcept { return word_; }
+  [[nodiscard]] std::size_t of(std::size_t index) const noexcept { return word_ >> (8 * index) & 0xFF; }
+  [[nodiscard]] std::size_t before(std::size_t index) const noexcept {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < index; ++i) sum += of(i);
+    return sum;
+  }
+
+ private:
+  Word word_;
 };
 
 /// What a receiver needs to know: in elements of what its sender shows.
@@ -84,7 +106,8 @@ class Endpoint::Deliverer {
     note_posts_seen();
   }
 
-  /// Each rank with those with whom it shares parts, in one step; nothing is in chunks.
+  /// Each rank with those with whom it shares parts, in one step; nothing is in chunks. What is short is taken at once,
+  /// what is long when all that is has been opened.
   void run_by_pairs() {
     LongParts kept;
     kept_ = &kept;
@@ -94,10 +117,15 @@ class Endpoint::Deliverer {
     for_each_sender([&](std::size_t from) {
       (void)channel_.await_post(from);
       note_way(from);
+      if (way_of(from) != Way::Exposed) take(from);
     });
     open_all();
     if (!own_is_short) take_own();
-    for_each_sender([&](std::size_t from) { take(from); });
+    if (exposed_) {
+      for_each_sender([&](std::size_t from) {
+        if (way_of(from) == Way::Exposed) take(from);
+      });
+    }
     if (way_ == Way::Exposed) {
       for_each_receiver([&](std::size_t to) { (void)channel_.await_post(to); });
     }
@@ -139,7 +167,8 @@ class Endpoint::Deliverer {
     kept_->reading.emplace(channel_, endpoint_.peers_);
     copies_ = &kept_->copies.emplace(endpoint_.copies_, channel_, endpoint_.peers_, endpoint_.reach_);
   }
-  void note_way(std::size_t from) { exposed_ = exposed_ || endpoint_.payload_of<Notice>(from).way() == Way::Exposed; }
+  [[nodiscard]] Way way_of(std::size_t from) const noexcept { return endpoint_.payload_of<Notice>(from).way(); }
+  void note_way(std::size_t from) { exposed_ = exposed_ || way_of(from) == Way::Exposed; }
   void open_all() {
     if (!exposed_) return;
     prepare_exposed();
@@ -215,9 +244,25 @@ class Endpoint::Deliverer {
     }
   }
 
+  /// Which of the others of `from` the rank `to` is.
+  [[nodiscard]] static std::size_t index_of(std::size_t from, std::size_t to) noexcept {
+    return to > from ? to - 1 : to;
+  }
   /// Where the entry for `to` stands in the table of `from`: in a post there is no room for those that nobody reads.
   [[nodiscard]] std::size_t place_in_table(std::size_t from, std::size_t to) const noexcept {
-    return (posted_table_ > 0 && to > from ? to - 1 : to) * sizeof(Entry);
+    return (posted_table_ > 0 ? index_of(from, to) : to) * sizeof(Entry);
+  }
+  /// Whether all ranks can tell the parts apart that a rank posts inline.
+  [[nodiscard]] bool tells_inline_parts() const noexcept {
+    return !delivery_.needs_table() || size_ - 1 <= InlineCounts::most;
+  }
+  [[nodiscard]] Word inline_counts() const noexcept {
+    InlineCounts counts;
+    if (!delivery_.needs_table() || !tells_inline_parts()) return counts.word();
+    for (std::size_t to = 0; to < size_; ++to) {
+      if (to != rank_) counts.add(index_of(rank_, to), delivery_.outgoing(to).count);
+    }
+    return counts.word();
   }
   [[nodiscard]] std::size_t others_table() const noexcept { return (size_ - 1) * sizeof(Entry); }
 
@@ -236,10 +281,10 @@ class Endpoint::Deliverer {
   void show() {
     Notice notice{};
     const auto table_at = [&](std::byte* ring) { return posted_table_ > 0 ? notice.data.data() : ring; };
-    if ((table_bytes_ == 0 && posted_table_ + total_ <= inline_parts) || !has_receivers()) {
+    if ((total_ <= inline_parts && tells_inline_parts()) || !has_receivers()) {
       way_ = Way::Inline;
-      if (posted_table_ > 0) write_table(notice.data.data(), true);
-      pack(notice.data.data() + posted_table_, 0, total_);
+      notice.place = inline_counts();
+      pack(notice.data.data(), 0, total_);
     } else if (is_short(total_ + table_bytes_)) {
       way_ = Way::Shown;
       std::byte* const room = endpoint_.room_to_show(table_bytes_ + total_);
@@ -279,9 +324,13 @@ class Endpoint::Deliverer {
     if (delivery_.uniform()) return entry;
     if (!delivery_.needs_table()) {
       entry.count = notice.bytes() / delivery_.element_size();
+    } else if (notice.way() == Way::Inline) {
+      const InlineCounts counts(notice.place);
+      const std::size_t index = index_of(from, rank_);
+      if (tells_inline_parts()) entry = {counts.of(index), counts.before(index)};
     } else if (posted_table_ > 0) {
       std::memcpy(&entry, notice.data.data() + place_in_table(from, rank_), sizeof entry);
-    } else if (notice.way() != Way::Inline) {
+    } else {
       const std::byte* table = endpoint_.ring_of(from);
       if (notice.way() == Way::Shown) table = endpoint_.shown_by(from, notice.place, table_bytes_);
       if (notice.way() == Way::Exposed) {
@@ -316,11 +365,11 @@ class Endpoint::Deliverer {
     std::byte* const into = received(delivery_.incoming(from).displ);
     switch (notice.way()) {
       case Way::Inline: {
-        const std::size_t room = inline_parts - posted_table_;
+        const std::size_t room = inline_parts;
         if (entry.displ > room || bytes(entry.displ) > room || bytes(entry.count) > room - bytes(entry.displ))
             [[unlikely]]
           endpoint_.throw_corrupt(from);
-        std::memcpy(into, notice.data.data() + posted_table_ + bytes(entry.displ), bytes(entry.count));
+        std::memcpy(into, notice.data.data() + bytes(entry.displ), bytes(entry.count));
         return;
       }
       case Way::Shown: {
@@ -370,7 +419,7 @@ class Endpoint::Deliverer {
   Channel& channel_;
   std::size_t rank_;
   std::size_t size_;
-  std::size_t posted_table_;  // bytes of the table, in the post …
+  std::size_t posted_table_;  // bytes of the table of what is not inline, in the post …
   std::size_t table_bytes_;   // … or before the parts
   std::size_t chunk_;
   std::size_t total_ = 0;  // bytes for others
