@@ -1,13 +1,13 @@
 #include "conformance/any_backend.hpp"
+#include "conformance/kept_ranks.hpp"
 #include "conformance/shm_ranks.hpp"
-#include "conformance/worlds.hpp"
 
 namespace {
 
 using namespace conformance;
 
-const bool joined = join<ProcessWorld<ShmRanks>>("ShmProcesses") &&
-                    join<ProcessWorld<ShmRanksThroughBuffers>>("ShmProcessesThroughBuffers") &&
-                    join<ProcessWorld<ShmRanksFromBufferToBuffer>>("ShmProcessesFromBufferToBuffer");
+const bool joined = join<KeptProcessWorld<ShmRanks>>("ShmProcesses") &&
+                    join<KeptProcessWorld<ShmRanksThroughBuffers>>("ShmProcessesThroughBuffers") &&
+                    join<KeptProcessWorld<ShmRanksFromBufferToBuffer>>("ShmProcessesFromBufferToBuffer");
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "conformance/any_backend.hpp"
+#include "conformance/kept_ranks.hpp"
 #include "conformance/shm_ranks.hpp"
-#include "conformance/worlds.hpp"
 
 namespace {
 
 using namespace conformance;
 
-const bool joined =
-    join<ThreadWorld<ShmRanks>>("ShmThreads") && join<ThreadWorld<ShmRanksThroughBuffers>>("ShmThreadsThroughBuffers");
+const bool joined = join<KeptThreadWorld<ShmRanks>>("ShmThreads") &&
+                    join<KeptThreadWorld<ShmRanksThroughBuffers>>("ShmThreadsThroughBuffers");
 
 }  // namespace

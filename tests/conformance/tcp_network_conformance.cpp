@@ -1,7 +1,7 @@
 // The suite with every rank, or every two, three or four, on a host of their own.
 
 #include "conformance/any_backend.hpp"
-#include "conformance/worlds.hpp"
+#include "conformance/kept_ranks.hpp"
 #include "support/cores.hpp"
 #include "support/network.hpp"
 #include "support/tcp_ranks.hpp"
@@ -18,6 +18,7 @@ const test::Network& network() {
 template <std::size_t RanksAHost>
 struct TcpNetworkRanks {
   using Communicator = CommBackend;
+  static void prepare() { (void)network(); }  // by the test alone
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
     const std::size_t host = rank / RanksAHost;
     network().enter(host);
@@ -29,15 +30,9 @@ struct TcpNetworkRanks {
   }
 };
 
-// The network is made before any rank is forked, and by the test alone.
 template <std::size_t RanksAHost>
-struct NetworkWorld : ProcessWorld<TcpNetworkRanks<RanksAHost>> {
-  using Base = ProcessWorld<TcpNetworkRanks<RanksAHost>>;
+struct NetworkWorld : KeptProcessWorld<TcpNetworkRanks<RanksAHost>> {
   static std::vector<std::size_t> rank_counts() { return {2, 3, 4, 5, 8}; }
-  static void run(std::size_t ranks, const std::function<void(const typename Base::Communicator&)>& body) {
-    (void)network();
-    Base::run(ranks, body);
-  }
 };
 
 // The long run of random operations is that of the ranks on one host.

@@ -1,12 +1,12 @@
 #include "conformance/any_backend.hpp"
+#include "conformance/kept_ranks.hpp"
 #include "conformance/tcp_ranks.hpp"
-#include "conformance/worlds.hpp"
 
 namespace {
 
 using namespace conformance;
 
-const bool joined = join<ProcessWorld<TcpRanks>>("TcpProcesses") &&
-                    join<ProcessWorld<TcpRanksSharingMemory>>("TcpProcessesSharingMemory");
+const bool joined = join<KeptProcessWorld<TcpRanks>>("TcpProcesses") &&
+                    join<KeptProcessWorld<TcpRanksSharingMemory>>("TcpProcessesSharingMemory");
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "conformance/any_backend.hpp"
+#include "conformance/kept_ranks.hpp"
 #include "conformance/tcp_ranks.hpp"
-#include "conformance/worlds.hpp"
 
 namespace {
 
 using namespace conformance;
 
-const bool joined = join<ThreadWorld<TcpRanks>>("TcpThreads");
+const bool joined = join<KeptThreadWorld<TcpRanks>>("TcpThreads");
 
 }  // namespace

@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,6 +63,47 @@ struct ThreadWorld {
   }
 };
 
+/// What a backend needs before any rank is forked.
+template <class Backend>
+void prepare() {
+  if constexpr (requires { Backend::prepare(); }) Backend::prepare();
+}
+
+template <class Life>
+pid_t fork_rank(const Life& life) {
+  std::fflush(nullptr);  // or the child prints again what waits in our buffers
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child > 0) return child;
+  life();
+  std::fflush(nullptr);
+  _exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+inline std::chrono::steady_clock::time_point case_deadline() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(50);
+}
+
+inline bool wait_until_readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
+  pollfd readable{descriptor, POLLIN, 0};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return poll(&readable, 1, std::max(0, static_cast<int>(left.count()))) != 0;
+}
+
+inline void expect_success(std::size_t rank, pid_t child, std::chrono::steady_clock::time_point deadline) {
+  const int ended = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (!wait_until_readable(ended, deadline)) {
+    ADD_FAILURE() << "rank " << rank << " hangs; it is ended";
+    kill(child, SIGKILL);
+  }
+  close(ended);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "rank " << rank << (WIFSIGNALED(status) ? " was killed by signal " : " failed with exit code ")
+      << (WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 /// Ranks as processes, forked from this one, ended by their id when they take too long.
 template <class Backend>
 struct ProcessWorld {
@@ -69,40 +112,18 @@ struct ProcessWorld {
 
   static void run(std::size_t ranks, const std::function<void(const Communicator&)>& body) {
     const std::string group = unique_group_name();
-    std::fflush(nullptr);  // or the children print again what waits in our buffers
+    prepare<Backend>();
     std::vector<pid_t> children;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const pid_t child = fork();
-      if (child == 0) {
+      children.push_back(fork_rank([&] {
         guarded(rank, [&] {
           const Communicator comm = Backend::make(rank, ranks, group);
           body(comm);
         });
-        std::fflush(nullptr);
-        _exit(testing::Test::HasFailure() ? 1 : 0);
-      }
-      ASSERT_GT(child, 0) << "fork failed";
-      children.push_back(child);
+      }));
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(50);
+    const auto deadline = case_deadline();
     for (std::size_t rank = 0; rank < ranks; ++rank) expect_success(rank, children[rank], deadline);
-  }
-
- private:
-  static void expect_success(std::size_t rank, pid_t child, std::chrono::steady_clock::time_point deadline) {
-    pollfd ended{static_cast<int>(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (poll(&ended, 1, std::max(0, static_cast<int>(left.count()))) == 0) {
-      ADD_FAILURE() << "rank " << rank << " hangs; it is ended";
-      kill(child, SIGKILL);
-    }
-    close(ended.fd);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        << "rank " << rank << (WIFSIGNALED(status) ? " was killed by signal " : " failed with exit code ")
-        << (WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
 };
 
