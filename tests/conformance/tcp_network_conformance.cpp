@@ -1,4 +1,4 @@
-// The suite with every rank, or every two, three or four, on a host of their own.
+// The suite with every rank, or every two, three or four, on a host of their own, or dealt out to two hosts in turns.
 
 #include "conformance/any_backend.hpp"
 #include "conformance/kept_ranks.hpp"
@@ -15,14 +15,25 @@ const test::Network& network() {
   return network;
 }
 
+constexpr std::size_t in_turns = 0;
+
+template <std::size_t RanksAHost>
+std::size_t host_of(std::size_t rank) {
+  if constexpr (RanksAHost == in_turns) {
+    return rank % 2;
+  } else {
+    return rank / RanksAHost;
+  }
+}
+
 template <std::size_t RanksAHost>
 struct TcpNetworkRanks {
   using Communicator = CommBackend;
   static void prepare() { (void)network(); }  // by the test alone
   static Communicator make(std::size_t rank, std::size_t size, const std::string& group) {
-    const std::size_t host = rank / RanksAHost;
+    const std::size_t host = host_of<RanksAHost>(rank);
     network().enter(host);
-    if (RanksAHost > 1) test::keep_to_half_of_the_cores(host % 2 == 0);
+    if (RanksAHost != 1) test::keep_to_half_of_the_cores(host % 2 == 0);
     auto config = test::tcp_config(group, rank, size);
     config.coordinator = test::Network::address(0);
     config.shared_memory = true;
@@ -39,6 +50,7 @@ struct NetworkWorld : KeptProcessWorld<TcpNetworkRanks<RanksAHost>> {
 const auto suite = any_backend_suite([](std::size_t) { return 500; });
 const bool joined =
     join<NetworkWorld<1>>("TcpOneRankAHost", suite) && join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
-    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite) && join<NetworkWorld<4>>("TcpFourRanksAHost", suite);
+    join<NetworkWorld<3>>("TcpThreeRanksAHost", suite) && join<NetworkWorld<4>>("TcpFourRanksAHost", suite) &&
+    join<NetworkWorld<in_turns>>("TcpTwoHostsInTurns", suite);
 
 }  // namespace

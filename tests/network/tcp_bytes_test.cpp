@@ -165,4 +165,31 @@ TEST(TcpBytes, OfSeveralRanksOnAHostAreThoseOfOne) {
   EXPECT_LT(inside, 0.01) << words.str();
 }
 
+// Where the ranks of a host are no branch of the canonical tree, or do not follow each other, what has no order to keep
+// still goes once to each host, and inside of it through memory.
+TEST(TcpBytes, OfWhatIsOnlyMovedCrossOnceToEachHostHoweverTheRanksLie) {
+  const Network network(2);
+  for (const std::vector<std::size_t>& host_of : {std::vector<std::size_t>{0, 0, 0, 1, 1, 1}, {0, 1, 0, 1}}) {
+    auto ranks = start_on(network, host_of, [&](const TcpBackend& comm) -> std::string {
+      std::vector<double> data(elements, 1.0);
+      const std::vector<double> mine(elements / comm.size(), 2.0);
+      const bool with_root = host_of[comm.rank()] == host_of[2];
+      const Counter within_host = sent_at("lo");
+      const auto before = within_host();
+      const auto spread = counted_of_needed(comm, with_root ? sent_at("eth0") : received_at("eth0"), bytes,
+                                            [&] { comm.broadcast(data, 2); });
+      const auto gathered = counted_of_needed(comm, sent_at("eth0"), bytes / 2, [&] { (void)comm.allgatherv(mine); });
+      const double inside = static_cast<double>(within_host() - before) / bytes;
+      return spread + gathered + std::to_string(comm.allreduce(inside, ReduceOp::Max));
+    });
+    std::istringstream words = last_words(ranks);
+    std::printf("| %zu ranks on 2 hosts |", host_of.size());
+    for (const char* what : {"broadcast", "allgatherv"}) expect_what_is_needed(words, what);
+    std::printf("\n");
+    double inside = 1;
+    EXPECT_TRUE(words >> inside) << words.str();
+    EXPECT_LT(inside, 0.01) << words.str();
+  }
+}
+
 }  // namespace

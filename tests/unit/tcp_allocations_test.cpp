@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -15,10 +16,15 @@
 namespace {
 
 thread_local unsigned long allocations = 0;
+thread_local std::size_t allocated_bytes = 0;
 
-void* allocate(std::size_t size) noexcept {
+void* counted(void* memory, std::size_t size) noexcept {
   ++allocations;
-  return std::malloc(size);
+  allocated_bytes += size;
+  return memory;
+}
+void* allocate(std::size_t size) noexcept {
+  return counted(std::malloc(size), size);
 }
 
 }  // namespace
@@ -30,6 +36,17 @@ void* allocate(std::size_t size) noexcept {
 }
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return allocate(size);
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  if (void* memory = counted(std::aligned_alloc(unit, (size + unit - 1) / unit * unit), size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
@@ -97,13 +114,47 @@ TEST(TcpOperations, OverSocketsTakeNoMemoryOnceTheyAreWarm) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
 }
 
-TEST(TcpOperations, OfHostsAsOneRankEachTakeNoMemoryOnceTheyAreWarm) {
+template <class Body>
+auto start_two_hosts_of_two(Body body) {
   const auto configs = test::tcp_configs(4, [](auto& config) { config.shared_memory = true; });
-  const auto make = [&](std::size_t rank) {
+  const auto make = [configs](std::size_t rank) {
     test::enter_host(rank < 2 ? "first" : "second");
     return TcpBackend::connect(configs[rank]);
   };
-  auto ranks = test::start_group(configs.size(), make, what_allocates_at_any_length);
+  return test::start_group(configs.size(), make, body);
+}
+
+TEST(TcpOperations, OfHostsAsOneRankEachTakeNoMemoryOnceTheyAreWarm) {
+  auto ranks = start_two_hosts_of_two(what_allocates_at_any_length);
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
+}
+
+// Results may fill the memory: there is no room for another copy of them.
+TEST(TcpOperations, OfHostsGatherPartsInRankOrderWithoutACopyOfThem) {
+  auto ranks = start_two_hosts_of_two([](const TcpBackend& comm) {
+    const std::vector<std::size_t> counts{150'000, 0, 250'000, 100'000};
+    const std::vector<std::size_t> displs{7, 0, 150'007, 400'007};
+    const auto value = [](std::size_t rank, std::size_t i) { return static_cast<double>(rank * 1'000'000 + i); };
+    std::vector<double> part(counts[comm.rank()]);
+    for (std::size_t i = 0; i < part.size(); ++i) part[i] = value(comm.rank(), i);
+    std::vector<double> all(500'010, -1.0);
+    std::vector<double> in_place = all;
+    std::ranges::copy(part, in_place.begin() + static_cast<std::ptrdiff_t>(displs[comm.rank()]));
+    const std::size_t before = allocated_bytes;
+    comm.allgatherv(part, all, counts, displs);
+    comm.allgatherv_inplace(in_place, counts, displs);
+    const std::size_t taken = allocated_bytes - before;
+
+    std::vector<double> expected(all.size(), -1.0);
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+      for (std::size_t i = 0; i < counts[rank]; ++i) expected[displs[rank] + i] = value(rank, i);
+    }
+    std::string words;
+    if (all != expected) words += "wrong parts; ";
+    if (in_place != expected) words += "wrong parts in place; ";
+    if (taken >= all.size() * sizeof(double) / 2) words += "took " + std::to_string(taken) + " bytes; ";
+    return words;
+  });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
 }
 

@@ -341,10 +341,8 @@ TEST(TcpNeighbours, KnowEachOtherFromBothSides) {
       for (const std::size_t peer : neighbours(rank, size)) {
         EXPECT_TRUE(peer < size && neighbours(peer, size).contains(rank)) << rank << " and " << peer;
       }
-      for (const std::size_t step : {1U, 2U, 4U}) {
-        for (const std::size_t peer : usual_peers(rank, size, step)) {
-          EXPECT_TRUE(peer < size && usual_peers(peer, size, step).contains(rank)) << rank << " and " << peer;
-        }
+      for (const std::size_t peer : usual_peers(rank, size)) {
+        EXPECT_TRUE(peer < size && usual_peers(peer, size).contains(rank)) << rank << " and " << peer;
       }
     }
   }
@@ -458,10 +456,38 @@ TEST(TcpHosts, AreOneRankEachWhereTheyFormWholeBranchesOfTheTree) {
   EXPECT_EQ(hosts.cpus, 2U);
 }
 
+TEST(TcpHosts, HaveOneRankThatSpeaksForThemWhereverTheirRanksAre) {
+  for (const std::vector<int>& layout :
+       {std::vector{0, 0, 1, 1}, {0, 0, 0, 1, 1, 1}, {0, 1, 0, 1}, {0, 1, 1}, {0, 0}}) {
+    EXPECT_TRUE(hosts_of(layout, 0).one_speaks);
+  }
+  EXPECT_FALSE(hosts_of({0, 1, 2}, 0).one_speaks);  // each for itself
+  const Hosts hosts = hosts_of({0, 1, 0, 1, 1}, 4);
+  EXPECT_EQ(hosts.place, 2U);
+  EXPECT_EQ(hosts.place_of(2), 1U);
+  EXPECT_EQ(hosts.place_of(1), 0U);
+}
+
+TEST(TcpHosts, KnowWhoTalksToWhomFromBothSides) {
+  for (const std::vector<int>& layout :
+       {std::vector{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 0, 1, 1, 1, 2}, {0, 1, 2, 0, 1, 2, 0}, {0, 1, 2, 3, 4}}) {
+    const Hosts hosts = hosts_of(layout, 0);
+    for (std::size_t rank = 0; rank < layout.size(); ++rank) {
+      EXPECT_FALSE(usual_peers(rank, hosts).contains(rank));
+      for (const std::size_t peer : usual_peers(rank, hosts)) {
+        EXPECT_TRUE(usual_peers(peer, hosts).contains(rank)) << rank << " and " << peer;
+      }
+    }
+  }
+  EXPECT_TRUE(usual_peers(1, hosts_of({0, 0, 1, 1}, 0)).empty());  // another one speaks for it
+  EXPECT_TRUE(usual_peers(0, hosts_of({0, 0, 0, 1, 1, 1}, 0)).contains(3));
+}
+
 TEST(TcpHosts, WithMoreRanksThanCanShareMemoryAreManyToTheNetwork) {
   EXPECT_EQ(hosts_of(std::vector<int>(128, 0), 3).step, 128U);
   const Hosts crowded = hosts_of(std::vector<int>(256, 0), 3);
   EXPECT_FALSE(crowded.all_share);
+  EXPECT_FALSE(crowded.one_speaks);
   EXPECT_EQ(crowded.step, 1U);
 }
 

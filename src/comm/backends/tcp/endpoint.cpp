@@ -99,7 +99,7 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
       .own = surroundings_,
       .base = base_,
       .on_crossing = [this](const Verdict& verdict) { tell_of_crossing(verdict); }};
-  for (const std::size_t peer : usual_peers(rank_, size_, hosts_.step)) {
+  for (const std::size_t peer : usual_peers(rank_, hosts_)) {
     if (peer < rank_) settings.visited.set(peer);
   }
   sentinel_ = std::make_unique<Sentinel>(std::move(settings), std::move(gathering.doors), ledger_);
@@ -110,7 +110,7 @@ Outcome Endpoint::connect(Gathering gathering, const std::function<void()>& chec
 
 void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
 #ifdef COBRE_COMM_HAS_SHM
-  const bool shares = hosts_.all_share && (hierarchical() || hosts_.neighbours().size() > 1);
+  const bool shares = hosts_.all_share && (hosts_.one_speaks || hosts_.neighbours().size() > 1);
   if (!shares) shared_ = nullptr;
   const auto conclude = [&] {
     if (sentinel_->finished()) sentinel_->conclude({"connect", rank_, size_});
@@ -135,9 +135,14 @@ void Endpoint::complete([[maybe_unused]] const std::function<void()>& check) {
   }
   open_mailroom(note ? note.mail() : ledger_.mail());
   perform({.operation = detail::Operation::Barrier}, [&] {
-    Stride everyone(*wire_, hosts_.step);
-    if (hosts_.place % hosts_.step != 0) return;
-    tuning_.costs = algorithms::calibrate(everyone, !hierarchical() && policy_.shares_cores());
+    if (!hierarchical()) {
+      tuning_.costs = algorithms::calibrate(*wire_, policy_.shares_cores());
+    } else if (hosts_.place == 0) {
+      Leaders leaders(*wire_, hosts_);
+      tuning_.costs = algorithms::calibrate(leaders, false);
+    } else {
+      return;
+    }
     core::measured(tuning_.costs);
   });
   ledger_.note_start(sequence_);
@@ -199,7 +204,7 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
       fail(Reached::Unreachable, made.problem);
     }
   }
-  const auto peers = usual_peers(rank_, size_, hosts_.step);
+  const auto peers = usual_peers(rank_, hosts_);
   for (const std::size_t peer : peers) {
     if (peer > rank_ || outcome.reached != Reached::All) continue;
     if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);

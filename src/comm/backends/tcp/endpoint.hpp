@@ -119,7 +119,7 @@ class Endpoint {
   void run(const detail::ReduceCall& call);
   void run(const detail::ScanCall& call);
   void run(const detail::ReduceScatterCall& call);
-  /// One rank a host on the network, the rest through shared memory.
+  /// One rank a host on the network, the rest through shared memory, in reductions too.
   [[nodiscard]] bool hierarchical() const noexcept {
     return hosts_.step > 1;
   }
@@ -128,6 +128,8 @@ class Endpoint {
   void run_on_hosts(const detail::OperationRecord& record, const detail::BroadcastCall& call);
   void run_on_hosts(const detail::OperationRecord& record, const detail::AllreduceCall& call);
   void run_on_hosts(const detail::OperationRecord& record, const detail::AllgathervCall& call);
+  /// For the parts of an allgatherv that do not lie host by host in recv. AllocationFailed where there is none.
+  [[nodiscard]] std::byte* room_to_pack(std::size_t bytes);
   /// Runs a step in the memory of this host; what fails there is said in the terms of the whole job.
   template <class Step>
   void on_host(const detail::OperationRecord& record, Step&& step);
@@ -172,10 +174,13 @@ class Endpoint {
   std::unique_ptr<detail::Mailbox> mail_;     // null where all ranks are on one host and use its memory for that too
   algorithms::Tuning tuning_;
   algorithms::Scratch scratch_;
-  std::vector<std::byte> packed_;
-  std::vector<std::size_t> host_bytes_;
-  std::vector<std::size_t> host_displs_;
-  std::vector<std::size_t> packed_displs_;
+  struct {
+    std::vector<std::size_t> host_bytes;
+    std::vector<std::size_t> host_displs;
+    std::vector<std::size_t> counts;  // of the ranks of this host, as the displacements
+    std::vector<std::size_t> displs;
+  } parts_;                     // of an allgatherv of hosts
+  algorithms::Scratch packed_;  // for these; beside scratch_, which their exchange uses meanwhile
   detail::Operation current_ = detail::Operation::Barrier;
   std::uint64_t sequence_ = 0;
   std::uint64_t chain_ = 0;

@@ -13,7 +13,6 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
   for (const Member& member : members) records.push_back(member.placement);
   hosts.placements = topology::placements_of(records);
   std::vector<Bytes32> known;
-  std::vector<std::size_t> host_of;
   bool everyone_shares = true;
   for (const Member& member : members) {
     const auto place = std::ranges::find(known, member.host) - known.begin();
@@ -22,17 +21,17 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
       hosts.list.push_back({member.host_name.words(), {}});
       if (hosts.list.back().hostname.empty()) hosts.list.back().hostname = "unknown";
     }
-    host_of.push_back(static_cast<std::size_t>(place));
-    hosts.list[host_of.back()].ranks.push_back(member.rank);
+    hosts.host_of.push_back(static_cast<std::size_t>(place));
+    hosts.list[hosts.host_of.back()].ranks.push_back(member.rank);
     everyone_shares = everyone_shares && member.shares_memory != 0;
   }
   // As many as the shm backend can take in. All decide from the same table, so all decide alike.
   constexpr std::size_t most_that_share = 128;
   const bool too_many =
       std::ranges::any_of(hosts.list, [](const HostInfo& host) { return host.ranks.size() > most_that_share; });
-  hosts.own = host_of[rank];
+  hosts.own = hosts.host_of[rank];
+  hosts.place = hosts.place_of(rank);
   const auto& neighbours = hosts.neighbours();
-  hosts.place = static_cast<std::size_t>(std::ranges::find(neighbours, rank) - neighbours.begin());
 
   core::CpuMask cpus{};
   std::uint64_t quota = members[rank].cpu_quota;
@@ -45,10 +44,11 @@ Hosts find_hosts(std::span<const Member> members, std::size_t rank) {
 
   hosts.all_share = hosts.all_share && !too_many;
 
+  hosts.one_speaks = everyone_shares && !too_many && hosts.list.size() < members.size();
   const std::size_t step = hosts.list.front().ranks.size();
   const bool regular =
-      everyone_shares && !too_many && std::has_single_bit(step) &&
-      std::ranges::all_of(members, [&](const Member& one) { return host_of[one.rank] == one.rank / step; });
+      hosts.one_speaks && std::has_single_bit(step) &&
+      std::ranges::all_of(members, [&](const Member& one) { return hosts.host_of[one.rank] == one.rank / step; });
   hosts.step = regular ? step : 1;
   return hosts;
 }

@@ -6,11 +6,14 @@
 namespace cobre::comm::tcp {
 namespace {
 
-// The others go from rank to rank, wherever the ranks are.
+// Through the memory of each host and between their first ranks. The others go from rank to rank, wherever the ranks
+// are.
 template <class Call>
-constexpr bool has_way_by_hosts =
+constexpr bool reduces_by_hosts = std::is_same_v<Call, detail::AllreduceCall>;
+template <class Call>
+constexpr bool moves_by_hosts =
     std::is_same_v<Call, detail::BarrierCall> || std::is_same_v<Call, detail::BroadcastCall> ||
-    std::is_same_v<Call, detail::AllreduceCall> || std::is_same_v<Call, detail::AllgathervCall>;
+    std::is_same_v<Call, detail::AllgathervCall>;
 
 constexpr bool some_only_send(detail::Operation operation) noexcept {
   return detail::is_rooted(operation) || operation == detail::Operation::Scan || operation == detail::Operation::Exscan;
@@ -31,8 +34,8 @@ void Endpoint::execute(const detail::OperationRecord& record, const Call& call) 
     streamed_ = some_only_send(record.operation) ? streamed_ + 1 : 0;
     const bool meet_again = streamed_ % operations_on_trust == operations_on_trust - 1;
 #ifdef COBRE_COMM_HAS_SHM
-    if constexpr (has_way_by_hosts<Call>) {
-      if (hierarchical()) {
+    if constexpr (moves_by_hosts<Call> || reduces_by_hosts<Call>) {
+      if (moves_by_hosts<Call> ? hosts_.one_speaks : hierarchical()) {
         if (meet_again) run_on_hosts(record, detail::BarrierCall{});
         return run_on_hosts(record, call);
       }
@@ -55,44 +58,34 @@ template void Endpoint::execute(const detail::OperationRecord&, const detail::Sc
 template void Endpoint::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&);
 
 void Endpoint::run(const detail::BarrierCall&) {
-  Stride everyone(*wire_, 1);
-  algorithms::barrier(everyone);
+  algorithms::barrier(*wire_);
 }
 void Endpoint::run(const detail::BroadcastCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::broadcast(everyone, call, tuning());
+  algorithms::broadcast(*wire_, call, tuning());
 }
 void Endpoint::run(const detail::AllreduceCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::allreduce(everyone, call, tuning(), scratch_);
+  algorithms::allreduce(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::AllgathervCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::allgatherv(everyone, call, tuning(), scratch_);
+  algorithms::allgatherv(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::GatherCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::gather(everyone, call, tuning(), scratch_);
+  algorithms::gather(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::ScatterCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::scatter(everyone, call, tuning(), scratch_);
+  algorithms::scatter(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::AlltoallCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::alltoall(everyone, call);
+  algorithms::alltoall(*wire_, call);
 }
 void Endpoint::run(const detail::ReduceCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::reduce(everyone, call, tuning(), scratch_);
+  algorithms::reduce(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::ScanCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::scan(everyone, call, tuning(), scratch_);
+  algorithms::scan(*wire_, call, tuning(), scratch_);
 }
 void Endpoint::run(const detail::ReduceScatterCall& call) {
-  Stride everyone(*wire_, 1);
-  algorithms::reduce_scatter(everyone, call, tuning(), scratch_);
+  algorithms::reduce_scatter(*wire_, call, tuning(), scratch_);
 }
 
 }  // namespace cobre::comm::tcp
