@@ -1,4 +1,4 @@
-// The mpi backend: the four collectives as one MPI call each, regions as MPI windows.
+// The mpi backend: each collective as one call of MPI, but for those in canonical order; regions as MPI windows.
 #pragma once
 
 #include <cobre/comm/channel.hpp>
