@@ -52,6 +52,11 @@ std::optional<bool> EnvironmentReader::flag(const char* variable) const {
   throw InvalidConfiguration(backend_, variable, value, "0 or 1");
 }
 
+std::chrono::seconds EnvironmentReader::timeout() const {
+  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
+  return std::chrono::seconds(number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+}
+
 std::string EnvironmentReader::required_text(const char* variable) {
   auto value = text(variable);
   if (!value) missing_.emplace_back(variable);

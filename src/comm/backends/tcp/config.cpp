@@ -112,8 +112,7 @@ TcpConfig TcpConfig::from_environment() {
     config.host_timeout = std::chrono::milliseconds(*timeout);
   }
   config.shared_memory = environment.flag("COBRE_TCP_SHARED_MEMORY").value_or(true);
-  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
-  config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+  config.timeout = environment.timeout();
   config.ledger = core::inherited_descriptor(environment.text("COBRE_COMM_LEDGER").value_or(""));
   config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
