@@ -14,6 +14,7 @@
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/hash.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
@@ -63,9 +64,7 @@ std::uint16_t port_of_step() {
     if (first.value_or(0) != 0) return *first;
   }
   const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
-  std::uint64_t mixed = 0;
-  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
-  return static_cast<std::uint16_t>(20000 + mixed % 12000);
+  return static_cast<std::uint16_t>(20000 + core::hash(step) % 12000);
 }
 
 // What a step of several tasks says of itself; nothing where this is none, or says too little.
