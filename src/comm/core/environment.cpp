@@ -1,9 +1,9 @@
 #include "comm/core/environment.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "comm/core/format.hpp"
@@ -32,11 +32,8 @@ std::optional<std::uint64_t> EnvironmentReader::number(const char* variable, std
   const char* const raw = std::getenv(variable);
   if (raw == nullptr) return std::nullopt;
   std::string value = raw;
-  std::uint64_t number = 0;
-  const char* const end = value.data() + value.size();
-  // from_chars takes neither white space nor a plus sign, and a minus sign only for signed types.
-  const auto [parsed_to, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc{} || parsed_to != end || number < lowest || number > highest) {
+  const auto number = detail::parse_number<std::uint64_t>(value);
+  if (!number || *number < lowest || *number > highest) {
     throw InvalidConfiguration(backend_, variable, std::move(value),
                                core::format("a whole number from {} to {}", lowest, highest));
   }

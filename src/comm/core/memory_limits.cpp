@@ -1,5 +1,7 @@
 #include "comm/core/memory_limits.hpp"
 
+#include <cobre/comm/base/number.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -19,10 +21,7 @@ std::optional<std::size_t> read_number(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string text;
   if (!(in >> text)) return std::nullopt;
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return detail::parse_number<std::size_t>(text);
 }
 
 std::size_t free_on_machine(const std::filesystem::path& proc) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "comm/backends/shm/layout.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/hash.hpp"
 #include "comm/core/text.hpp"

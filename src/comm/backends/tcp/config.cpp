@@ -1,5 +1,6 @@
 #include "comm/backends/tcp/config.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/base/slurm.hpp>
 
 #include <fcntl.h>
@@ -60,7 +61,7 @@ std::string read_secret(const std::string& file) {
 // port, which is below those that the kernel gives away.
 std::uint16_t port_of_step() {
   if (const auto reserved = slurm::detail::text("SLURM_STEP_RESV_PORTS")) {
-    const auto first = slurm::detail::parse_number<std::uint16_t>(reserved->substr(0, reserved->find_first_of(",-")));
+    const auto first = detail::parse_number<std::uint16_t>(reserved->substr(0, reserved->find_first_of(",-")));
     if (first.value_or(0) != 0) return *first;
   }
   const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
