@@ -10,6 +10,7 @@
 #include <string>
 
 #include "comm/core/control_groups.hpp"
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 namespace {
@@ -62,6 +63,12 @@ MemoryLimit available_memory(const std::filesystem::path& proc, const std::files
 
 MemoryLimit available_memory() {
   return available_memory("/proc", "/sys/fs/cgroup");
+}
+
+std::optional<std::string> lack_of_memory(std::size_t bytes) {
+  const auto limit = available_memory();
+  if (bytes <= limit.bytes) return std::nullopt;
+  return core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
 }
 
 }  // namespace cobre::comm::core
