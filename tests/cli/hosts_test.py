@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from support import RANKS, CommandTest, children_of, descendants_of, run, start, write_script
+from support import PAGE, RANKS, CommandTest, children_of, descendants_of, run, start, write_script
 
 FOLDER = os.environ["COBRE_COMM_TEST_FOLDER"]
 # Does what ssh does, on this machine: everything after the host goes to a shell in one piece.
@@ -79,6 +79,22 @@ class Hosts(CommandTest):
     def test_programs_run_in_the_same_folder(self):
         job = run("run", *TWO_HOSTS, "pwd", cwd=FOLDER)
         self.assertEqual(job.stdout, f"{os.path.realpath(FOLDER)}\n" * 4, job.stderr)
+
+    def test_what_concerns_the_whole_job_arrives_and_what_concerns_one_host_does_not(self):
+        # As ssh does it: nothing of our environment comes along by itself.
+        shell = os.path.join(FOLDER, f"shell_of_nothing_{os.getpid()}")
+        write_script(shell, '#!/bin/sh\nshift\nexec env -i PATH=/usr/bin:/bin sh -c "$*"\n')
+        self.addCleanup(os.remove, shell)
+        page = (PAGE.parent / "environment.md").read_text(encoding="utf-8")
+        ours = dict.fromkeys(re.findall(r"`(COBRE_\w+)`", page), "4711")
+        self.assertGreater(len(ours), 15)
+        job = run("run", "--rsh", shell, "--hosts", "127.0.0.1:1", "env",
+                  env={**os.environ, **ours, "OMP_NUM_THREADS": "4711", "STRANGE": "4711"})
+        self.assertEqual((job.returncode, job.stderr), (0, ""))
+        arrived = {line.removesuffix("=4711") for line in job.stdout.splitlines() if line.endswith("=4711")}
+        self.assertEqual(arrived, {"COBRE_COMM_TIMEOUT_SECS", "COBRE_COMM_PROGRESS", "COBRE_TCP_CONNECT_TIMEOUT_MS",
+                                   "COBRE_TCP_HOST_TIMEOUT_MS", "COBRE_TCP_SHARED_MEMORY", "OMP_NUM_THREADS"})
+        self.assertIn(f"PATH={os.environ['PATH']}", job.stdout.splitlines())
 
     def test_input_goes_to_rank_0_alone(self):
         job = run("run", *TWO_HOSTS, RANKS, "echo", input="one\ntwo\n")

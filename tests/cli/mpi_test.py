@@ -1,8 +1,11 @@
 """cobre-comm run --backend mpi: handing over to the launcher of the right MPI."""
 import os
 import re
+import shutil
+import signal
 import struct
 import subprocess
+import sys
 import unittest
 
 from support import COMMAND, LIMIT, RANKS, CommandTest, run, start, write_script
@@ -107,32 +110,92 @@ class HandingOver(CommandTest):
         self.assertIn("is in PATH", job.stderr)
 
 
+# As another user: claims to be each rank of three, and then comes to the door without end, as so many that there is always
+# one before it, whatever share of the processors the lookout has.
+STRANGER = """
+import ctypes, itertools, os, socket, struct, sys
+name = b"\\0" + sys.argv[1].encode()
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+own = os.pidfd_open(os.getpid())
+def knock():
+    caller = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    caller.connect(name)
+    return caller
+turned_away = 0
+for rank in range(3):
+    with knock() as caller:
+        try:
+            socket.send_fds(caller, [struct.pack("II", rank, 3)], [own])
+            turned_away += caller.recv(1) == b""
+        except (BrokenPipeError, ConnectionResetError):
+            turned_away += 1
+print("turned away", turned_away, flush=True)
+first = all(os.fork() for _ in range(8))
+if not first:
+    ctypes.CDLL(None).prctl(1, 9)  # the end of the first is theirs
+    os.setsid()  # which has a share of the processors of its own
+try:
+    for count in itertools.count():
+        knock().close()
+        if first and count == 1000:
+            print("busy", flush=True)
+except ConnectionRefusedError:  # the job is over
+    pass
+"""
+
+
 class Naming(CommandTest):
     """The rank that failed first, whatever the launcher says about it."""
 
-    def expect_named(self, job, rank, how):
+    def expect_named(self, said, rank, how):
         """That one, and no other."""
-        named = re.findall(r"^cobre-comm: rank (\d+) of 3 \(pid \d+ on \S+\) (.*)$", job.stderr, re.MULTILINE)
+        named = re.findall(r"^cobre-comm: rank (\d+) of 3 \(pid \d+ on \S+\) (.*)$", said, re.MULTILINE)
         if named or kernel.keeps_endings():
-            self.assertEqual(named, [(str(rank), how)], job.stderr)
+            self.assertEqual(named, [(str(rank), how)], said)
 
     def test_one_that_is_killed(self):
         for rank in (0, 1):
             job = run("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, rank)
-            self.expect_named(job, rank, "was killed by signal 9 (SIGKILL)")
+            self.expect_named(job.stderr, rank, "was killed by signal 9 (SIGKILL)")
             for line in re.findall(r"^cobre-comm: rank 1 of 3 .*$", job.stderr, re.MULTILINE):
                 self.expect_as_on_the_page(line)
             self.assertIn(job.returncode, (9, 137))  # as MPICH's launcher has it, and as Open MPI's
 
+    def test_one_that_is_killed_while_another_user_keeps_the_door_busy(self):
+        # The real launcher begins only when the stranger is there: its command line tells everybody the name.
+        folder = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"slow_launcher_{os.getpid()}")
+        os.makedirs(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        words = run("run", "--backend", "mpi", "-n", 3, "--dry-run", RANKS, "kill", 9, 1).stderr.split()
+        tell = (f'echo "$*" > {folder}/draft; mv {folder}/draft {folder}/words; '
+                f'while ! test -e {folder}/go; do sleep 0.01; done; ')
+        for name in ("mpirun", "mpiexec"):
+            write_script(os.path.join(folder, name),
+                         f'#!/bin/sh\ntest "$1" = --version || {{ {tell} }}\nexec {words[1]} "$@"\n')
+        job = start("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, 1,
+                    env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.wait_until(lambda: os.path.exists(f"{folder}/words"), "the launcher was not started")
+        with open(f"{folder}/words", encoding="utf-8") as text:
+            name = re.search(r"--lookout (\S+)", text.read()).group(1)
+        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name], stdout=subprocess.PIPE, text=True,
+                                    start_new_session=True)
+        self.addCleanup(stranger.communicate)
+        self.addCleanup(os.killpg, stranger.pid, signal.SIGKILL)
+        self.assertEqual([stranger.stdout.readline() for _ in range(2)], ["turned away 3\n", "busy\n"])
+        with open(f"{folder}/go", "w", encoding="utf-8"):
+            pass
+        _, said = self.ended(job)
+        self.expect_named(said, 1, "was killed by signal 9 (SIGKILL)")
+
     def test_one_that_ends_with_a_code(self):
         job = run("run", "--backend", "mpi", "-n", 3, RANKS, "fail", 3, 2)
-        self.expect_named(job, 2, "ended with code 3")
+        self.expect_named(job.stderr, 2, "ended with code 3")
         self.assertIn(job.returncode, (3, 9), job.stderr)  # MPICH's launcher may take that of a rank that it killed
 
     def test_one_that_is_killed_when_the_others_have_ended(self):
         script = '"$@" || exit; test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 && exit; sleep 0.2; kill -KILL $$'
         job = run("run", "--backend", "mpi", "-n", 3, "sh", "-c", script, "sh", RANKS, "sum")
-        self.expect_named(job, 1, "was killed by signal 9 (SIGKILL)")
+        self.expect_named(job.stderr, 1, "was killed by signal 9 (SIGKILL)")
         self.assertNotEqual(job.returncode, 0)
 
     def test_none_of_a_job_that_a_rank_aborts_as_that_one_says_so(self):

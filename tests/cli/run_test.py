@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import COMMAND, LIMIT, RANKS, CommandTest, children_of, descendants_of, is_alive, run, start
+from support import COMMAND, LIMIT, PAGE, RANKS, CommandTest, children_of, descendants_of, is_alive, run, start
 
 HOST = socket.gethostname()
 TCP = os.environ["COBRE_COMM_TEST_TCP"] == "ON"
@@ -104,6 +104,28 @@ class Usage(CommandTest):
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
         self.expect_refusal("see ulimit -n", "run", "-n", 100, RANKS,
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
+
+    def test_the_pages_and_the_help_have_the_same_options(self):
+        sections = dict(re.findall(r"^## (run|info)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S))
+        sections["bench"] = (PAGE.parent / "bench.md").read_text(encoding="utf-8")
+        for command, page in sections.items():
+            with self.subTest(command=command):
+                offered = re.findall(r"^ +(-\S+)", run(command, "--help").stdout, re.M)
+                offered = set(re.findall(r"--[\w-]+", " ".join(offered))) - {"--help"}
+                self.assertGreater(len(offered), 1)
+                told = re.findall(r"^\| (`-.*?) \|", page, re.M)
+                self.assertEqual(set(re.findall(r"--[\w-]+", " ".join(told))), offered)
+
+    def test_the_page_and_the_help_have_every_word_that_an_option_takes(self):
+        page = dict(re.findall(r"^\| `(--\w+)`.*? \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.M))
+        text = re.sub(r"\n {10,}", " ", run("run", "--help").stdout)  # a long line goes on further in
+        for option in ("--backend", "--bind", "--color"):
+            words = run("run", option, "moon", RANKS).stderr.strip().partition("is none of ")[2].split("; ")[0].split(", ")
+            self.assertGreater(len(words), 2)
+            shown = re.search(rf"^ +\S*{option}\b.*$", text, re.M).group()
+            for word in words:
+                self.assertIn(f"`{word}`", page[option], option)
+                self.assertRegex(shown, rf"\b{word}\b")
 
     def test_a_file_that_cannot_be_executed_is_code_2(self):
         file = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "not_a_program")

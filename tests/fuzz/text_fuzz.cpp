@@ -3,10 +3,12 @@
 // error of its own; nothing else may come out of it.
 
 #include <cobre/comm/base/slurm.hpp>
+#include <cobre/comm/detail/worker.hpp>
 #include <cobre/comm/errors.hpp>
 #include <cobre/comm/shm.hpp>
 #include <cobre/comm/tcp.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +24,11 @@
 #include "checkpoint.hpp"
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/tcp/config.hpp"
+#include "comm/core/environment.hpp"
+#include "comm/core/inherited.hpp"
+#include "comm/core/ledger_file.hpp"
 #include "comm/core/text.hpp"
+#include "comm/factory/selection.hpp"
 #include "frames.hpp"
 #include "hosts.hpp"
 #include "needed.hpp"
@@ -34,12 +40,12 @@ namespace {
 
 using namespace cobre::comm;
 
-// One variable a line, in this order; a line of one minus sign leaves it out.
+// One variable a line, in this order; a line of one minus sign leaves it out, as does the end of the text.
 void set_variables(std::string_view text, std::span<const char* const> names) {
   for (const char* const name : names) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string value(text.substr(0, end));
-    if (value == "-" || value.find('\0') != std::string::npos) {
+    if (text.empty() || value == "-" || value.find('\0') != std::string::npos) {
       unsetenv(name);
     } else {
       setenv(name, value.c_str(), 1);
@@ -62,12 +68,48 @@ void environment_of_shm(std::string_view text) {
 void environment_of_tcp(std::string_view text) {
   set_variables(text, std::array{"COBRE_TCP_RANK", "COBRE_TCP_SIZE", "COBRE_TCP_COORDINATOR", "COBRE_TCP_PORT",
                                  "COBRE_TCP_SECRET", "COBRE_TCP_BIND_ADDR", "COBRE_TCP_CONNECT_TIMEOUT_MS",
-                                 "COBRE_TCP_SHARED_MEMORY", "COBRE_COMM_TIMEOUT_SECS", "COBRE_TCP_HOST_TIMEOUT_MS"});
+                                 "COBRE_TCP_SHARED_MEMORY", "COBRE_COMM_TIMEOUT_SECS", "COBRE_TCP_HOST_TIMEOUT_MS",
+                                 "COBRE_COMM_LEDGER", "COBRE_COMM_WITNESS"});
   try {
     const TcpConfig config = TcpConfig::from_environment();
     tcp::check(config);
     if (config.rank >= config.size || tcp::coordinator_of(config).host.empty()) __builtin_trap();
   } catch (const BackendError&) {
+  }
+}
+
+// What every backend looks at. A ledger that a launcher made is named by a plus sign.
+void environment_of_all(std::string_view text) {
+  static const int ledger = [] {
+    const int file = memfd_create("ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (ftruncate(file, sizeof(core::LedgerFile)) != 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+      __builtin_trap();
+    }
+    return file;
+  }();
+  set_variables(text, std::array{"COBRE_COMM_BACKEND", "COBRE_COMM_PROGRESS", "COBRE_COMM_CHECK", "COBRE_COMM_LEDGER"});
+  const auto named = [](const char* variable) { return std::string(std::getenv(variable)); };
+  try {
+    const BackendKind asked = factory::requested_backend();
+    if (core::is_set("COBRE_COMM_BACKEND") && named("COBRE_COMM_BACKEND") != to_string(asked)) __builtin_trap();
+    factory::require_available(factory::detect_backend());
+  } catch (const BackendError&) {
+  }
+  try {
+    const bool by_thread = detail::drive_from_environment() == detail::Drive::Thread;
+    if (by_thread && named("COBRE_COMM_PROGRESS") != "thread") __builtin_trap();
+  } catch (const InvalidConfiguration&) {
+  }
+  try {
+    const core::EnvironmentReader environment("mpi");
+    if (environment.flag("COBRE_COMM_CHECK").value_or(false) && named("COBRE_COMM_CHECK") != "1") __builtin_trap();
+    std::string file = environment.text("COBRE_COMM_LEDGER").value_or("");
+    if (const auto mark = file.find('+'); mark != std::string::npos)
+      file.replace(mark, 1, core::inherited_text(ledger));
+    const auto mapped = core::map_ledger_file(core::inherited_descriptor(file));
+    if (mapped != nullptr) mapped->parts.back() = std::byte{1};
+    if (mapped == nullptr && file == core::inherited_text(ledger)) __builtin_trap();
+  } catch (const InvalidConfiguration&) {
   }
 }
 
@@ -207,6 +249,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 's': environment_of_shm(text); break;
     case 't': environment_of_tcp(text); break;
     case 'u': environment_of_slurm(text); break;
+    case 'v': environment_of_all(text); break;
     case 'n': node_lists(text); break;
     case 'l': hosts(text, false); break;
     case 'f': hosts(text, true); break;

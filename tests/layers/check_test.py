@@ -135,14 +135,16 @@ class Tables(Tree):
         "src/comm/core/a.cpp": 'throw Refused("shm", core::format("rank {} is "\n   "much too late; start it sooner", rank));\n',
         "src/ferrompi/c.cpp": 'throw MpiError(operation, text_of("tag ", tag, " is outside of what can be carried"));\n',
         "tools/cobre-comm/d.cpp": 'throw cobre::command::UsageError("give the one or the other, not both");\n',
-        "src/comm/core/b.cpp": 'read("COBRE_SHM_COLOUR"); say("COBRE_COMM_SHM");\n',
+        "src/comm/core/b.cpp": 'read("COBRE_SHM_COLOUR"); say("COBRE_COMM_SHM"); name("ERR_SIZE");\n',
         "cmake/options.cmake": 'option(COBRE_COMM_SHM "Build the shm backend" ON)\n',
     }
 
     ROWS = ["## `Refused`", "`rank … is much too late; start it sooner`", "`tag … is outside of what can be carried`",
             "`give the one or the other, not both`"]
 
-    def tree(self, without="", environment="| `COBRE_SHM_COLOUR` |\n"):
+    VARIABLES = "| variable | meaning |\n|---|---|\n| `COBRE_SHM_COLOUR` | red |\n"
+
+    def tree(self, without="", environment=VARIABLES):
         rows = "".join(f"{row}\n" for row in self.ROWS if not without or without not in row)
         return {**self.SOURCES, "docs/error-catalogue.md": rows, "docs/environment.md": environment}
 
@@ -212,6 +214,52 @@ class Tables(Tree):
 
     def test_a_variable_that_is_not_in_the_table_is_named(self):
         self.refuses(self.tree(environment="\n"), "src/comm/core/b.cpp: COBRE_SHM_COLOUR")
+
+    def test_so_is_one_of_others_however_it_is_read_or_set(self):
+        for source, name in (('std::getenv("OMPI_MCA_osc_store")', "OMPI_MCA_osc_store"), ('std::getenv("SHELL")', "SHELL"),
+                             ('number({"COBRE_SHM_COLOUR", "SLURM_NODE2"})', "SLURM_NODE2"),
+                             ('setenv("MPIEXEC_X", "1", 1)', "MPIEXEC_X"), ('starts_with("LD_X=")', "LD_X")):
+            with self.subTest(name=name):
+                tree = self.tree() | {"tools/cobre-comm/e.cpp": f"{source};\n"}
+                self.refuses(tree, f"not in docs/environment.md: tools/cobre-comm/e.cpp: {name}\n")
+                tree["docs/environment.md"] += f"`{name}`"
+                self.accepts(tree)
+
+    def test_a_variable_that_nothing_reads_is_named(self):
+        self.refuses(self.tree(environment=self.VARIABLES + "| `COBRE_SHM_COLOR` | no more |\n"),
+                     "in docs/environment.md for nothing: line 4: COBRE_SHM_COLOR\n", "1 rows are wrong or missing")
+
+    def with_row(self, row, head):
+        """A complete tree, with a table of this one row at the end of the catalogue, and the number of its line."""
+        tree = self.elsewhere(*self.ELSEWHERE.values())
+        tree["docs/error-catalogue.md"] += f"\n| {head} |\n|---|---|\n| {row} |\n"
+        return tree, tree["docs/error-catalogue.md"].count("\n")
+
+    def test_a_row_that_nothing_says_any_more_is_named(self):
+        for row, head, piece in (("`give the one or the two, not both` | x", "message | cause", "give the one or the two, not both"),
+                                 ("`rank … is much too early; start it sooner` | x", "message | cause", "is much too early"),
+                                 ("`tag … is much too late; begin it` | x", "message | cause", "begin it"),
+                                 ("| `rank … was late` | x", "class | message | cause", "was late"),
+                                 ("`before its first call` | x", "words | meaning", "before its first call")):
+            with self.subTest(row=row):
+                tree, line = self.with_row(row, head)
+                self.refuses(tree, f"in docs/error-catalogue.md for nothing: line {line}: {piece}\n", "1 rows are wrong or missing")
+
+    def test_a_row_may_be_put_together_from_several_texts(self):
+        for row in ("`rank …: no room for a message; it does not answer` | x", "`… is much too late; start it sooner`, `…: word` | x",
+                    "a process came twice | `some --command there` and `a word or two` say more"):
+            with self.subTest(row=row):
+                self.accepts(self.with_row(row, "message | cause")[0])
+
+    def test_what_only_the_compiler_says_keeps_no_row(self):
+        tree, _ = self.with_row("`two buffers of one length` | x", "message | cause")
+        tree["src/comm/core/e.cpp"] = 'static_assert(same, "two buffers of one length");\n'
+        self.refuses(tree, "two buffers of one length")
+
+    def test_a_class_that_is_gone_is_named(self):
+        tree, _ = self.with_row("`Forbidden` | `give the one or the other, not both`", "class | message")
+        tree["docs/error-catalogue.md"] += "## `Refused`, `Rejected`\n"
+        self.refuses(tree, "for nothing: there is no class Rejected\n", "for nothing: there is no class Forbidden\n", "2 rows")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,15 @@ TEST_F(Environment, RefusesNumbersOutOfRange) {
   EXPECT_THROW((void)reader_.number(variable, 5, 9), InvalidConfiguration);
 }
 
+TEST_F(Environment, HasOneTimeoutForAllBackendsOfAYearAtMost) {
+  environment_.unset("COBRE_COMM_TIMEOUT_SECS");
+  EXPECT_EQ(reader_.timeout(), std::chrono::seconds(0));
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "31622400");
+  EXPECT_EQ(reader_.timeout(), std::chrono::hours(24 * 366));
+  environment_.set("COBRE_COMM_TIMEOUT_SECS", "31622401");
+  EXPECT_THROW((void)reader_.timeout(), InvalidConfiguration);
+}
+
 TEST_F(Environment, RefusesTextThatIsEmptyOrNotUtf8) {
   environment_.set(variable, "größe-1");
   EXPECT_EQ(reader_.text(variable), "größe-1");

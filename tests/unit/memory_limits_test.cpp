@@ -10,6 +10,7 @@
 namespace {
 
 using cobre::comm::core::available_memory;
+using cobre::comm::core::lack_of_memory;
 
 class MemoryLimits : public testing::Test {
  protected:
@@ -67,6 +68,13 @@ TEST_F(MemoryLimits, KnowsNoLimitWhereNothingCanBeRead) {
 TEST(MemoryLimitsOfThisProcess, AreSane) {
   EXPECT_GT(available_memory().bytes, 1024U * 1024U);
   EXPECT_LT(available_memory().bytes, std::size_t{1} << 48);
+}
+
+TEST(MemoryLimitsOfThisProcess, SayWhatIsLeftWhereMoreIsWanted) {
+  EXPECT_EQ(lack_of_memory(1), std::nullopt);
+  const std::string words = lack_of_memory(std::size_t{1} << 48).value_or("");
+  EXPECT_TRUE(words.starts_with("the ")) << words;
+  EXPECT_TRUE(words.ends_with(" bytes; ask for less, or run where there is more")) << words;
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdint>
 #include <set>
+
+#include "comm/core/chain.hpp"
 
 namespace {
 
@@ -38,14 +41,6 @@ TEST(OperationRecord, IsExchangedAsItIs) {
   static_assert(std::has_unique_object_representations_v<OperationRecord>, "no padding");
 }
 
-TEST(OperationRecord, DiffersInTheFingerprintWhereverItDiffers) {
-  std::set<std::uint64_t> seen{fingerprint(sample)};
-  for (const auto& [record, field] : variations()) {
-    EXPECT_TRUE(seen.insert(fingerprint(record)).second) << field;
-  }
-  EXPECT_EQ(fingerprint(sample), fingerprint(OperationRecord(sample)));
-}
-
 TEST(OperationRecord, NamesTheFieldThatDiffers) {
   EXPECT_EQ(differing_field(sample, sample), nullptr);
   for (const auto& [record, field] : variations()) EXPECT_EQ(differing_field(sample, record), field);
@@ -54,14 +49,50 @@ TEST(OperationRecord, NamesTheFieldThatDiffers) {
   EXPECT_STREQ(differing_field(a, b), "counts");
 }
 
-TEST(OperationRecord, SpreadsEveryBitOverTheFingerprint) {
-  double flipped = 0;
-  for (int bit = 0; bit < 64; ++bit) {
-    auto changed = sample;
-    changed.count ^= std::uint64_t{1} << bit;
-    flipped += std::popcount(fingerprint(changed) ^ fingerprint(sample));
+// What ranks compare of a record: 64 bits, in which all that they called before is mixed.
+TEST(Chain, DiffersWhereverARecordDiffersButInItsNumber) {
+  std::set<std::uint64_t> seen{core::extend(7, sample)};
+  for (const auto& [record, field] : variations()) {
+    EXPECT_EQ(seen.insert(core::extend(7, record)).second, field != "sequence") << field;
   }
-  EXPECT_NEAR(flipped / 64, 32, 3);
+  EXPECT_EQ(core::extend(7, sample), core::extend(7, OperationRecord(sample)));
+}
+
+TEST(Chain, DiffersWhereWhatCameBeforeDiffersOrCameInAnotherOrder) {
+  auto other = sample;
+  other.root = 1;
+  const auto after = [](auto... records) {
+    std::uint64_t chain = 0;
+    ((chain = core::extend(chain, records)), ...);
+    return chain;
+  };
+  const std::set<std::uint64_t> chains{after(),
+                                       after(sample),
+                                       after(sample, sample),
+                                       after(other, sample),
+                                       after(sample, other),
+                                       after(sample, sample, sample),
+                                       after(other, sample, sample)};
+  EXPECT_EQ(chains.size(), 7U);
+}
+
+TEST(Chain, SpreadsEveryBitOfARecordAndOfWhatCameBefore) {
+  const auto flipped = [](int bits, auto&& change) {
+    double sum = 0;
+    for (int bit = 0; bit < bits; ++bit) {
+      std::uint64_t before = 7;
+      auto changed = sample;
+      change(std::uint64_t{1} << bit, changed, before);
+      sum += std::popcount(core::extend(before, changed) ^ core::extend(7, sample));
+    }
+    return sum / bits;
+  };
+  EXPECT_NEAR(flipped(64, [](auto bit, auto& record, auto&) { record.count ^= bit; }), 32, 3);
+  EXPECT_NEAR(flipped(64, [](auto bit, auto& record, auto&) { record.root ^= bit; }), 32, 3);
+  EXPECT_NEAR(
+      flipped(32, [](auto bit, auto& record, auto&) { record.element_size ^= static_cast<std::uint32_t>(bit); }), 32,
+      3);
+  EXPECT_NEAR(flipped(64, [](auto bit, auto&, auto& before) { before ^= bit; }), 32, 3);
 }
 
 TEST(OperationRecord, HashOfCountsDependsOnOrderAndLength) {

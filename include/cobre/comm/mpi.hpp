@@ -1,12 +1,12 @@
-// The mpi backend: the four collectives as one MPI call each, regions as MPI windows.
+// The mpi backend: each collective as one call of MPI, but for those in canonical order; regions as MPI windows.
 #pragma once
 
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
-#include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
+#include <cobre/comm/region.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
 
@@ -31,10 +31,11 @@ class MpiRegionHandle {
  public:
   MpiRegionHandle(const MpiState& state, std::size_t count, std::size_t element_size, const RegionOptions& options);
 
-  [[nodiscard]] void* data() const noexcept { return data_; }
-  [[nodiscard]] bool leads() const noexcept { return leads_; }
-  [[nodiscard]] std::size_t node_rank() const noexcept { return node_rank_; }
-  [[nodiscard]] std::size_t node_size() const noexcept { return node_size_; }
+  [[nodiscard]] const void* readable() const noexcept { return data_; }
+  [[nodiscard]] void* writable() const noexcept { return data_; }
+  [[nodiscard]] bool leader() const noexcept { return leads_; }
+  [[nodiscard]] std::size_t rank() const noexcept { return node_rank_; }
+  [[nodiscard]] std::size_t ranks() const noexcept { return node_size_; }
   void fence() const;
 
  private:
@@ -49,43 +50,9 @@ class MpiRegionHandle {
 
 /// Pages that the ranks of a node share through an MPI window. Destruction is collective over those ranks.
 template <CommData T>
-class FerrompiRegion {
+class FerrompiRegion : public detail::BlockRegion<T, detail::MpiRegionHandle> {
  public:
-  FerrompiRegion(const detail::MpiState& state, std::size_t count, const RegionOptions& options)
-      : handle_(state, count, sizeof(T), options), count_(count) {
-    static_assert(alignof(T) <= 64, "a window's memory is aligned to a cache line");
-    if constexpr (!std::is_trivially_default_constructible_v<T>) {
-      if (handle_.leads()) std::uninitialized_value_construct_n(static_cast<T*>(handle_.data()), count);
-      handle_.fence();
-    }
-  }
-  FerrompiRegion(FerrompiRegion&& other) noexcept
-      : handle_(std::move(other.handle_)), count_(std::exchange(other.count_, 0)) {}
-  FerrompiRegion& operator=(FerrompiRegion&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    std::swap(count_, other.count_);
-    return *this;
-  }
-
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const& noexcept { return {static_cast<const T*>(handle_.data()), count_}; }
-  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
-  /// All of it on the leader, nothing on the others.
-  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
-    return {static_cast<T*>(handle_.data()), handle_.leads() ? count_ : 0};
-  }
-  /// The part that this rank fills where all ranks of the node fill the region together.
-  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
-    const auto part = detail::block_of(count_, handle_.node_rank(), handle_.node_size());
-    return {static_cast<T*>(handle_.data()) + part.start, part.count};
-  }
-
-  /// Collective over the ranks that share the pages.
-  void fence() const { handle_.fence(); }
-
- private:
-  detail::MpiRegionHandle handle_;
-  std::size_t count_;
+  using FerrompiRegion::BlockRegion::BlockRegion;
 };
 
 class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
@@ -113,7 +80,8 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   /// Collective. All ranks get a region, or all throw AllocationFailed.
   template <CommData T>
   [[nodiscard]] FerrompiRegion<T> create_shared_region(std::size_t count, const RegionOptions& options = {}) const {
-    return FerrompiRegion<T>(state("create_shared_region"), count, options);
+    static_assert(alignof(T) <= 64, "a window's memory is aligned to a cache line");
+    return FerrompiRegion<T>({state("create_shared_region"), count, sizeof(T), options}, count);
   }
   /// Collective.
   [[nodiscard]] std::unique_ptr<LocalCommunicator> split_local() const;

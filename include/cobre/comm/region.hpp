@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cobre/comm/base/element_type.hpp>
+#include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <concepts>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace cobre::comm {
@@ -54,48 +56,72 @@ class PrivateBlock {
   }
   ~PrivateBlock();
 
-  [[nodiscard]] void* data() const noexcept { return data_; }
+  // Nobody else has it.
+  [[nodiscard]] const void* readable() const noexcept { return data_; }
+  [[nodiscard]] void* writable() const noexcept { return data_; }
+  [[nodiscard]] bool leader() const noexcept { return true; }
+  [[nodiscard]] std::size_t rank() const noexcept { return 0; }
+  [[nodiscard]] std::size_t ranks() const noexcept { return 1; }
+  void fence() const noexcept {}
 
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
-}  // namespace detail
-
-/// The region of a backend that shares nothing: each rank has its own and is its own leader.
-template <CommData T>
-class HeapRegion {
+/// A region of T in the pages of a block: as this rank sees them, and which of the ranks that share them it is.
+template <CommData T, class Block>
+class BlockRegion {
  public:
-  HeapRegion(const Where& where, std::size_t count, const RegionOptions& options)
-      : block_(where, detail::region_bytes(where, count, sizeof(T)), options), count_(count) {
+  BlockRegion(Block block, std::size_t count) : block_(std::move(block)), count_(count) {
     // Fresh pages are zero bytes already; only a type whose default is something else needs to be written.
     if constexpr (!std::is_trivially_default_constructible_v<T>) {
-      std::uninitialized_value_construct_n(static_cast<T*>(block_.data()), count);
+      if (block_.leader()) std::uninitialized_value_construct_n(static_cast<T*>(block_.writable()), count_);
+      block_.fence();
     }
   }
-
-  HeapRegion(HeapRegion&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
-  HeapRegion& operator=(HeapRegion&& other) noexcept {
-    block_ = std::move(other.block_);
+  BlockRegion(BlockRegion&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
+  BlockRegion& operator=(BlockRegion&& other) noexcept {
+    std::swap(block_, other.block_);
     std::swap(count_, other.count_);
     return *this;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const& noexcept { return {static_cast<const T*>(block_.data()), count_}; }
-  [[nodiscard]] std::span<T> as_mut_span() & noexcept { return {static_cast<T*>(block_.data()), count_}; }
+  [[nodiscard]] std::span<const T> as_span() const& noexcept {
+    return {static_cast<const T*>(block_.readable()), count_};
+  }
   std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
 
-  /// The part that this rank fills where all ranks of a node fill a region together: here, all of it.
-  [[nodiscard]] std::span<T> as_partition_span() & noexcept { return as_mut_span(); }
+  /// The whole region on the leader, nothing on the others.
+  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
+    if (!block_.leader()) return {};
+    return {static_cast<T*>(block_.writable()), count_};
+  }
 
-  /// Collective over the ranks that share the pages: here, this rank alone.
-  void fence() const noexcept {}
+  /// The part that this rank fills where all ranks of the node fill the region together: equal parts in rank order, the
+  /// first ones longer by an element where the ranks do not divide the count.
+  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
+    const auto part = block_of(count_, block_.rank(), block_.ranks());
+    return {static_cast<T*>(block_.writable()) + part.start, part.count};
+  }
+
+  /// Collective over the ranks that share the pages. What any of them wrote before it is seen by all after it.
+  void fence() const noexcept(noexcept(std::declval<const Block&>().fence())) { block_.fence(); }
 
  private:
-  detail::PrivateBlock block_;
+  Block block_;
   std::size_t count_;
+};
+
+}  // namespace detail
+
+/// The region of a backend that shares nothing: each rank has its own and is its own leader.
+template <CommData T>
+class HeapRegion : public detail::BlockRegion<T, detail::PrivateBlock> {
+ public:
+  HeapRegion(const Where& where, std::size_t count, const RegionOptions& options)
+      : HeapRegion::BlockRegion({where, detail::region_bytes(where, count, sizeof(T)), options}, count) {}
 };
 
 }  // namespace cobre::comm

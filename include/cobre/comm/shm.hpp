@@ -4,10 +4,10 @@
 
 #include <cobre/comm/channel.hpp>
 #include <cobre/comm/concepts.hpp>
-#include <cobre/comm/detail/blocks.hpp>
 #include <cobre/comm/detail/collectives.hpp>
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
+#include <cobre/comm/region.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -16,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace cobre::comm {
@@ -85,47 +84,9 @@ struct ShmConfig {
 
 /// Shared pages of T. Rank 0 leads: it fills, all fence, all read.
 template <CommData T>
-class ShmRegion {
+class ShmRegion : public detail::BlockRegion<T, shm::RegionBlock> {
  public:
-  ShmRegion(shm::RegionBlock block, std::size_t count) : block_(std::move(block)), count_(count) {
-    // Fresh pages are zero bytes already; only a type whose default is something else needs to be written.
-    if constexpr (!std::is_trivially_default_constructible_v<T>) {
-      if (block_.leader()) std::uninitialized_value_construct_n(static_cast<T*>(block_.writable()), count_);
-      block_.fence();
-    }
-  }
-  ShmRegion(ShmRegion&& other) noexcept : block_(std::move(other.block_)), count_(std::exchange(other.count_, 0)) {}
-  ShmRegion& operator=(ShmRegion&& other) noexcept {
-    block_ = std::move(other.block_);
-    std::swap(count_, other.count_);
-    return *this;
-  }
-
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] std::span<const T> as_span() const& noexcept {
-    return {static_cast<const T*>(block_.readable()), count_};
-  }
-  std::span<const T> as_span() const&& = delete;  // a view of a region that dies with the expression
-
-  /// The whole region on the leader, nothing on the others.
-  [[nodiscard]] std::span<T> as_mut_span() & noexcept {
-    if (!block_.leader()) return {};
-    return {static_cast<T*>(block_.writable()), count_};
-  }
-
-  /// The part that this rank fills where all ranks fill the region together: equal parts in rank order, the first ones
-  /// longer by an element where the ranks do not divide the count.
-  [[nodiscard]] std::span<T> as_partition_span() & noexcept {
-    const auto part = detail::block_of(count_, block_.rank(), block_.ranks());
-    return {static_cast<T*>(block_.writable()) + part.start, part.count};
-  }
-
-  /// Collective. What any rank wrote before it is seen by every rank after it.
-  void fence() const { block_.fence(); }
-
- private:
-  shm::RegionBlock block_;
-  std::size_t count_;
+  using ShmRegion::BlockRegion::BlockRegion;
 };
 
 class ShmBackend : public detail::Collectives<ShmBackend>,

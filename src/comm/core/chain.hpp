@@ -1,6 +1,6 @@
 // The hash of everything that a rank has done in a communicator. Ranks compare it with whatever they get from each
 // other: where it is equal they have called the same operations with the same arguments up to this one, broadcasts
-// included, whose root nobody tells.
+// included, whose root nobody tells. Where they did not, it differs but for a chance of about 2^-64.
 #pragma once
 
 #include <cobre/comm/detail/operation.hpp>

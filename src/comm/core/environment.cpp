@@ -1,9 +1,9 @@
 #include "comm/core/environment.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "comm/core/format.hpp"
@@ -32,11 +32,8 @@ std::optional<std::uint64_t> EnvironmentReader::number(const char* variable, std
   const char* const raw = std::getenv(variable);
   if (raw == nullptr) return std::nullopt;
   std::string value = raw;
-  std::uint64_t number = 0;
-  const char* const end = value.data() + value.size();
-  // from_chars takes neither white space nor a plus sign, and a minus sign only for signed types.
-  const auto [parsed_to, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc{} || parsed_to != end || number < lowest || number > highest) {
+  const auto number = detail::parse_number<std::uint64_t>(value);
+  if (!number || *number < lowest || *number > highest) {
     throw InvalidConfiguration(backend_, variable, std::move(value),
                                core::format("a whole number from {} to {}", lowest, highest));
   }
@@ -50,6 +47,11 @@ std::optional<bool> EnvironmentReader::flag(const char* variable) const {
   if (value == "0") return false;
   if (value == "1") return true;
   throw InvalidConfiguration(backend_, variable, value, "0 or 1");
+}
+
+std::chrono::seconds EnvironmentReader::timeout() const {
+  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
+  return std::chrono::seconds(number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
 }
 
 std::string EnvironmentReader::required_text(const char* variable) {

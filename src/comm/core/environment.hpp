@@ -1,6 +1,7 @@
 // Settings from the environment, read strictly: what is there must make sense, and what is missing is said at once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ class EnvironmentReader {
 
   /// "0" or "1".
   std::optional<bool> flag(const char* variable) const;
+
+  /// COBRE_COMM_TIMEOUT_SECS, which all backends take: of one collective, 0 for ever.
+  std::chrono::seconds timeout() const;
 
   std::string required_text(const char* variable);
   std::uint64_t required_number(const char* variable, std::uint64_t lowest, std::uint64_t highest);

@@ -137,11 +137,14 @@ InvalidConfiguration::InvalidConfiguration(std::string backend, std::string vari
       value_(std::move(value)) {}
 
 MissingConfiguration::MissingConfiguration(std::string backend, std::vector<std::string> missing_vars)
-    : BackendError(core::format("backend '{}' needs {} that {} not set: {}; set {} on every rank, or start the program "
-                                "with a launcher that does",
-                                backend, missing_vars.size() == 1 ? "an environment variable" : "environment variables",
-                                missing_vars.size() == 1 ? "is" : "are", core::joined(missing_vars, ", "),
-                                missing_vars.size() == 1 ? "it" : "them")),
+    : BackendError(
+          missing_vars.size() == 1
+              ? core::format("backend '{}' needs an environment variable that is not set: {}; set it on every rank, or "
+                             "start the program with a launcher that does",
+                             backend, missing_vars.front())
+              : core::format("backend '{}' needs environment variables that are not set: {}; set them on every rank, "
+                             "or start the program with a launcher that does",
+                             backend, core::joined(missing_vars, ", "))),
       backend_(std::move(backend)),
       missing_vars_(std::move(missing_vars)) {}
 

@@ -1,5 +1,7 @@
 #include "comm/core/memory_limits.hpp"
 
+#include <cobre/comm/base/number.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -8,6 +10,7 @@
 #include <string>
 
 #include "comm/core/control_groups.hpp"
+#include "comm/core/format.hpp"
 
 namespace cobre::comm::core {
 namespace {
@@ -19,10 +22,7 @@ std::optional<std::size_t> read_number(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string text;
   if (!(in >> text)) return std::nullopt;
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return detail::parse_number<std::size_t>(text);
 }
 
 std::size_t free_on_machine(const std::filesystem::path& proc) {
@@ -63,6 +63,12 @@ MemoryLimit available_memory(const std::filesystem::path& proc, const std::files
 
 MemoryLimit available_memory() {
   return available_memory("/proc", "/sys/fs/cgroup");
+}
+
+std::optional<std::string> lack_of_memory(std::size_t bytes) {
+  const auto limit = available_memory();
+  if (bytes <= limit.bytes) return std::nullopt;
+  return core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
 }
 
 }  // namespace cobre::comm::core

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace cobre::comm::core {
@@ -17,5 +19,8 @@ MemoryLimit available_memory();
 
 /// The same with the two file systems elsewhere, for tests.
 MemoryLimit available_memory(const std::filesystem::path& proc, const std::filesystem::path& cgroup_root);
+
+/// Why so many bytes cannot be had, in words for AllocationFailed; nothing where they can.
+std::optional<std::string> lack_of_memory(std::size_t bytes);
 
 }  // namespace cobre::comm::core

@@ -25,11 +25,7 @@ std::size_t region_bytes(const Where& where, std::size_t count, std::size_t elem
 
 PrivateBlock::PrivateBlock(const Where& where, std::size_t bytes, const RegionOptions& options) : bytes_(bytes) {
   if (bytes == 0) return;
-  if (const auto limit = core::available_memory(); bytes > limit.bytes) {
-    throw AllocationFailed(
-        where, bytes,
-        core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
-  }
+  if (const auto lack = core::lack_of_memory(bytes)) throw AllocationFailed(where, bytes, *lack);
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     throw AllocationFailed(where, bytes, core::format("the kernel refused the memory ({})", std::strerror(errno)));

@@ -1,7 +1,6 @@
 #include "comm/topology/host.hpp"
 
 #include <cobre/comm/base/slurm.hpp>
-#include <cobre/comm/detail/operation.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <array>
 #include <fstream>
 #include <string>
+
+#include "comm/core/hash.hpp"
 
 namespace cobre::comm::topology {
 
@@ -25,9 +26,7 @@ std::uint64_t host_identity() {
   if (std::getline(in, boot)) text += '\n' + boot;
   struct stat network {};  // one kernel may carry several hosts, which have networks or names of their own
   if (stat("/proc/self/ns/net", &network) == 0) text += '\n' + std::to_string(network.st_ino);
-  std::uint64_t hash = detail::mix(text.size());
-  for (const char c : text) hash = detail::mix(hash ^ static_cast<unsigned char>(c));
-  return hash;
+  return core::hash(text);
 }
 
 std::optional<SlurmJobInfo> slurm_job() {

@@ -1,11 +1,10 @@
 #include "options.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <set>
 #include <sstream>
 
@@ -58,12 +57,6 @@ void require_number(const char* option, double value) {
   if (std::isnan(value)) throw UsageError(format("{}: nan is no number", option));
 }
 
-std::optional<std::size_t> number(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::size_t bytes(const std::string& word) {
   std::string_view digits = word;
   std::size_t unit = 1;
@@ -72,7 +65,7 @@ std::size_t bytes(const std::string& word) {
     unit = std::size_t{1} << (10 * (at + 1));
     digits.remove_suffix(1);
   }
-  const auto value = number(digits);
+  const auto value = comm::detail::parse_number<std::size_t>(digits);
   if (!value || *value > largest / unit) {
     throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", comm::core::quoted(word)));
   }
@@ -84,7 +77,7 @@ std::size_t bytes(const std::string& word) {
 }
 
 std::size_t rank_count(const std::string& word) {
-  const auto value = number(word);
+  const auto value = comm::detail::parse_number<std::size_t>(word);
   if (!value || *value == 0 || *value > most_ranks) {
     throw UsageError(format("--ranks: {} is no number of ranks; take 1 to {}", comm::core::quoted(word), most_ranks));
   }

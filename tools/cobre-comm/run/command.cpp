@@ -274,7 +274,7 @@ void add_run(CLI::App& app, std::vector<std::string>& words, int& exit_code) {
   command->add_option("-n,--ranks", options->ranks, "How many ranks; without it one for each core")
       ->check(whole_number, "")
       ->type_name("RANKS");
-  command->add_option("--backend", options->backend, "shm, tcp, mpi or local; shm where this build has it")
+  command->add_option("--backend", options->backend, "auto (shm; tcp with hosts), shm, tcp, mpi or local")
       ->transform(one_of<BackendKind>({{"auto", BackendKind::Auto},
                                        {"shm", BackendKind::Shm},
                                        {"tcp", BackendKind::Tcp},

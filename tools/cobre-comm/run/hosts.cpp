@@ -1,7 +1,8 @@
 #include "hosts.hpp"
 
+#include <cobre/comm/base/number.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -18,10 +19,9 @@ namespace {
 }
 
 std::size_t parse_count(std::string_view text, std::string_view entry) {
-  std::size_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::size_t count = comm::detail::parse_number<std::size_t>(text).value_or(0);
   constexpr std::size_t most = 100'000;
-  if (error != std::errc{} || end != text.data() + text.size() || count == 0 || count > most) refuse(entry);
+  if (count == 0 || count > most) refuse(entry);
   return count;
 }
 

@@ -18,14 +18,15 @@
 namespace cobre::command {
 namespace {
 
-// What a program elsewhere needs of our environment to be found, and to behave as here.
+// What a program elsewhere needs of our environment to be found, and to behave as here. What is about one host, such as
+// an address to listen at, is for that host to say.
 std::vector<std::string> forwarded_environment() {
   std::vector<std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     for (const char* const prefix :
-         {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=", "COBRE_TCP_HOST_TIMEOUT_MS=",
-          "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
+         {"COBRE_COMM_TIMEOUT_SECS=", "COBRE_COMM_PROGRESS=", "COBRE_TCP_CONNECT_TIMEOUT_MS=",
+          "COBRE_TCP_HOST_TIMEOUT_MS=", "COBRE_TCP_SHARED_MEMORY=", "OMP_", "PATH=", "LD_LIBRARY_PATH="}) {
       if (text.starts_with(prefix)) forwarded.push_back(text);
     }
   }

@@ -1,6 +1,8 @@
 // The side of the rank.
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/config.hpp>
@@ -37,12 +39,22 @@ std::optional<LookoutCall> own_call() {
   return LookoutCall{.rank = *rank, .ranks_on_host = *ranks_on_host};
 }
 
+// Other users may crowd at the door. Who waits in the kernel has its turn there; who comes to none goes unwatched.
+bool reach(const comm::core::Descriptor& socket, const std::string& lookout) {
+  constexpr timeval longest{.tv_sec = 1, .tv_usec = 0};
+  (void)setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+  (void)fcntl(socket.get(), F_SETFL, 0);
+  const bool reached = comm::shm::connect_to(socket, lookout) == 0;
+  (void)fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+  return reached;
+}
+
 void call(const std::string& lookout) {
   namespace shm = comm::shm;
   const auto what = own_call();
   const auto process = shm::open_process(getpid());
   const auto socket = shm::open_socket();
-  if (!what || !process || shm::connect_to(socket, lookout) != 0) return;
+  if (!what || !process || !reach(socket, lookout)) return;
   if (!shm::send_message(socket, *what, std::array{process.get()})) return;
   // The program inherits the line: its end tells when the process begins to end. Under a number that nobody counts on
   // being free.

@@ -5,6 +5,8 @@
 // an allocation it may be the launcher's daemon, whose task numbers are not MPI ranks.
 #pragma once
 
+#include <cobre/comm/base/number.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <cstdlib>
@@ -17,19 +19,7 @@ namespace cobre::comm::slurm {
 
 namespace detail {
 
-/// The whole text as one number without sign, or nothing.
-template <std::integral N>
-[[nodiscard]] constexpr std::optional<N> parse_number(std::string_view text) noexcept {
-  if (text.empty()) return std::nullopt;
-  N value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    N grown = 0;
-    if (__builtin_mul_overflow(value, N{10}, &grown)) return std::nullopt;
-    if (__builtin_add_overflow(grown, static_cast<N>(c - '0'), &value)) return std::nullopt;
-  }
-  return value;
-}
+using comm::detail::parse_number;
 
 /// Slurm writes one number a node and folds repeats: `4(x2),3` is 4, 4 and 3.
 struct Repeated {

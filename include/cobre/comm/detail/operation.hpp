@@ -109,14 +109,6 @@ struct OperationRecord {
   return x ^ (x >> 31);
 }
 
-/// The record in 64 bits. Equal records have equal fingerprints; different ones differ but for a chance of 2^-64.
-[[nodiscard]] constexpr std::uint64_t fingerprint(const OperationRecord& record) noexcept {
-  const std::uint64_t kind = static_cast<std::uint64_t>(record.operation) | std::uint64_t{record.reduction} << 8 |
-                             static_cast<std::uint64_t>(record.type) << 16 | std::uint64_t{record.reproducible} << 24 |
-                             std::uint64_t{record.element_size} << 32;
-  return mix(mix(mix(mix(kind) ^ record.count) ^ record.root) ^ record.sequence);
-}
-
 /// All counts of a v-operation as one number; their order matters.
 [[nodiscard]] constexpr std::uint64_t hash_counts(std::span<const std::size_t> counts) noexcept {
   std::uint64_t hash = mix(counts.size());

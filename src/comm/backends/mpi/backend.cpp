@@ -30,8 +30,7 @@ std::shared_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi:
   const core::EnvironmentReader environment("mpi");
   if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
   std::optional<std::chrono::seconds> timeout;
-  const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, 1'000'000'000).value_or(0);
-  if (seconds > 0) timeout = std::chrono::seconds(seconds);
+  if (const auto seconds = environment.timeout(); seconds.count() > 0) timeout = seconds;
   return std::make_shared<mpi::CollectiveChecker>(world, timeout);
 }
 

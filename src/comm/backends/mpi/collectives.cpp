@@ -14,6 +14,7 @@
 #include "comm/backends/mpi/state.hpp"
 #include "comm/backends/mpi/turns.hpp"
 #include "comm/core/element_dispatch.hpp"
+#include "comm/core/every_call.hpp"
 #include "comm/core/moved_from.hpp"
 
 namespace cobre::comm {
@@ -148,15 +149,6 @@ void FerrompiBackend::execute(const detail::OperationRecord& record, const Call&
   }
 }
 
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
-template void FerrompiBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
+COBRE_COMM_COMPILE_EXECUTE(FerrompiBackend, const);
 
 }  // namespace cobre::comm

@@ -103,10 +103,7 @@ MpiRegionHandle::MpiRegionHandle(const MpiState& state, std::size_t count, std::
           refusal = problem.empty() ? "it could not be had on another rank" : problem;
           return false;
         };
-        if (const auto limit = core::available_memory(); bytes > limit.bytes && (leads_ || !addressable)) {
-          problem =
-              core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes);
-        }
+        if (leads_ || !addressable) problem = core::lack_of_memory(bytes).value_or("");
         if (!all_can()) return;
         std::optional<ferrompi::SharedWindow<std::byte>> window;
         try {

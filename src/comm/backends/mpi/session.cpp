@@ -1,10 +1,9 @@
 #include "comm/backends/mpi/session.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/errors.hpp>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 #include "comm/core/format.hpp"
@@ -45,13 +44,12 @@ void require_announced_size(int world_size) {
   for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
     const char* const text = std::getenv(variable);
     if (text == nullptr) continue;
-    int processes = 0;
-    const auto [end, error] = std::from_chars(text, text + std::strlen(text), processes);
-    if (error != std::errc{} || *end != '\0' || processes == world_size) continue;
+    const auto processes = detail::parse_number<int>(text);
+    if (!processes || *processes == world_size) continue;
     throw InitializationFailed(
         "mpi", core::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
                             "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
-                            processes, variable, text, world_size,
+                            *processes, variable, text, world_size,
                             ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
   }
 }

@@ -6,6 +6,7 @@
 #include "comm/backends/shm/endpoint.hpp"
 #include "comm/backends/shm/local_group.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
+#include "comm/core/every_call.hpp"
 #include "comm/core/moved_from.hpp"
 #include "comm/topology/placement.hpp"
 
@@ -66,15 +67,6 @@ void ShmBackend::execute(const detail::OperationRecord& record, const Call& call
   core::require_owned(endpoint_, record).execute(record, call);
 }
 
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
-template void ShmBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
+COBRE_COMM_COMPILE_EXECUTE(ShmBackend, const);
 
 }  // namespace cobre::comm

@@ -54,7 +54,7 @@ void Channel::await_all_left(Word sequence) {
 void Channel::depart() noexcept {
   mine_.presence.store(static_cast<std::uint32_t>(Presence::Left), std::memory_order_release);
   // Whoever waits for this rank learns at once that it waits in vain.
-  ring(mine_.bell);
+  mine_.bell.wake_all();
 }
 
 }  // namespace cobre::comm::shm

@@ -112,22 +112,7 @@ class Channel {
   }
 
   /// After any other store that somebody may wait for.
-  void ring_own_bell() noexcept {
-    Bell& bell = mine_.bell;
-    if (settings_.asymmetric_fences) [[likely]] {
-      // Dekker with the fence on the other side: the sleeper counts itself, executes a heavy fence, and looks at the
-      // word once more. Either that fence found our store done, and the sleeper sees the word; or it came before our
-      // store, then it also came before this load, which sees the sleeper counted. The compiler must not swap the two.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
-        return;
-    } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
-      // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
-      // store to the word; if the sleeper's is first, we see it.
-      return;
-    }
-    ring(bell);
-  }
+  void ring_own_bell() noexcept { mine_.bell.ring(settings_.asymmetric_fences); }
 
   /// What that rank brought into this operation; throws CollectiveMismatch where it is in another one.
   [[nodiscard]] const Post& await_post(std::size_t rank) {
@@ -320,8 +305,6 @@ class Channel {
   void note_beside() noexcept;
   [[nodiscard]] std::optional<RecordCopy> record_of(std::size_t rank, Word sequence) const noexcept;
   [[nodiscard]] bool has_entered(std::size_t rank, Word sequence) const noexcept;
-
-  static void ring(Bell& bell) noexcept;
 
   void come_together() noexcept;
   void wait_patiently(const std::atomic<Word>& word, Word value, std::size_t rank);

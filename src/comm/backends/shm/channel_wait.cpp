@@ -27,25 +27,12 @@ constexpr std::uint32_t turns_of_a_switch = 64;  // of `pause`: about as long as
 
 }  // namespace
 
-void Channel::ring(Bell& bell) noexcept {
-  // Release: who wakes up and sees the new number also sees what was stored before.
-  bell.rings.fetch_add(1, std::memory_order_release);
-  core::wake_sleepers(bell.rings);
-}
-
 void Channel::sleep_once(const std::atomic<Word>& word, Word value, std::size_t rank,
                          std::chrono::nanoseconds longest) {
-  Bell& bell = block_.rank(rank).bell;
-  // Pairs with ring_own_bell(); the fence is the heavy side of its argument.
-  bell.sleepers.fetch_add(1, std::memory_order_acq_rel);
-  if (settings_.asymmetric_fences) core::heavy_fence();
-  const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
-  // Looked at after the number of rings: whatever comes from here on changes that number and the kernel will not sleep.
-  const bool ready = word.load(std::memory_order_acquire) >= value;
-  if (!ready && block_.verdict.state.load(std::memory_order_acquire) == 0) {
-    core::sleep_on(bell.rings, rings, longest);
-  }
-  bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  const auto has_reason = [&] {
+    return word.load(std::memory_order_acquire) >= value || block_.verdict.state.load(std::memory_order_acquire) != 0;
+  };
+  block_.rank(rank).bell.sleep(settings_.asymmetric_fences, has_reason, longest);
 }
 
 // Where ranks outnumber CPUs it is not the way of a flag that takes time, but going from one process to another. Who is

@@ -15,9 +15,7 @@ ShmConfig ShmConfig::from_environment() {
   config.name = environment.required_text("COBRE_SHM_NAME");
   config.rank = environment.required_number("COBRE_SHM_RANK", 0, shm::largest_group - 1);
   config.size = environment.required_number("COBRE_SHM_SIZE", 1, shm::largest_group);
-  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
-  const auto seconds = environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0);
-  config.timeout = std::chrono::seconds(seconds);
+  config.timeout = environment.timeout();
   config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();
   return config;

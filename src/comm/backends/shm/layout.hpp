@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "comm/algorithms/mail_note.hpp"
+#include "comm/backends/shm/bell.hpp"
 #include "comm/core/crossing.hpp"
 #include "comm/core/numbered_words.hpp"
 
@@ -54,11 +55,7 @@ struct alignas(line_bytes) Finished {
   std::array<std::atomic<Word>, 2> chain;  // of the last two, each at its parity: see Channel::leave()
 };
 
-/// Ranks that sleep until the owner of the bell does something. Written by the sleepers, and rung by the owner.
-struct alignas(line_bytes) Bell {
-  std::atomic<std::uint32_t> sleepers;
-  std::atomic<std::uint32_t> rings;
-};
+static_assert(alignof(Bell) == line_bytes && sizeof(Bell) == line_bytes);
 
 /// What a rank does, in full. Read only when something is wrong.
 struct RecordCopy {
@@ -84,7 +81,7 @@ struct RankBlock {
   Counter claim;      // see claim.hpp; written by this rank and by the one that holds it
   Counter reading;    // odd while this rank reads memory that belongs to others
   Counter cpu;        // 1 + where this rank last waited for all, if ranks share cores; a hint, for it may have moved
-  Bell bell;
+  Bell bell;          // of those that sleep until this rank does something
   alignas(line_bytes) std::atomic<std::uint32_t> presence;
   std::atomic<std::uint32_t> blamed;  // 1 + the rank because of which this one left, where a message told it; 0: none
   std::atomic<Word> attached;         // how many operations it took to get here; 0 until then

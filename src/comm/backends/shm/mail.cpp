@@ -188,21 +188,7 @@ void MailPipes::check(const Where& where, std::size_t peer) const {
 }
 
 void MailPipes::wake(std::size_t peer) noexcept {
-  Bell& bell = area_.bell(peer);
-  if (asymmetric_fences_) [[likely]] {
-    // Dekker with the fence on the other side, as in Channel::ring_own_bell(): the sleeper counts itself, executes a
-    // heavy fence, and looks once more. Either it sees our store, or we see it counted. The compiler must not swap the
-    // two.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (bell.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
-      return;
-  } else if (bell.sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) {
-    // Two read-modify-writes of one word are ordered. If ours is first, the sleeper's acquires it and with it our
-    // store; if the sleeper's is first, we see it.
-    return;
-  }
-  bell.rings.fetch_add(1, std::memory_order_release);  // who wakes up and sees it also sees what was stored before
-  core::wake_sleepers(bell.rings);
+  area_.bell(peer).ring(asymmetric_fences_);
 }
 
 }  // namespace cobre::comm::shm

@@ -30,7 +30,9 @@ class MailPipes {
   void let_go(std::size_t peer) noexcept;
   void check(const Where& where, std::size_t peer) const;
   template <class Look>
-  void sleep(Look&& look, std::chrono::nanoseconds longest);
+  void sleep(Look&& look, std::chrono::nanoseconds longest) {
+    bell_.sleep(asymmetric_fences_, look, longest);
+  }
   [[nodiscard]] const algorithms::MailSettings& settings() const noexcept { return settings_; }
   [[nodiscard]] algorithms::MailNote& note() noexcept { return channel_.mail_note(); }
   /// Long messages are fetched from where they lie. All ranks or none: each can read the memory of each other.
@@ -75,24 +77,5 @@ class MailPipes {
 };
 
 using Mailroom = algorithms::Mailroom<MailPipes>;
-
-template <class Look>
-void MailPipes::sleep(Look&& look, std::chrono::nanoseconds longest) {
-  struct Counted {
-    explicit Counted(Bell& at) noexcept : bell(at) {
-      // Pairs with wake(); the heavy fence is the other side of its argument.
-      bell.sleepers.fetch_add(1, std::memory_order_acq_rel);
-    }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
-    ~Counted() { bell.sleepers.fetch_sub(1, std::memory_order_relaxed); }
-    Bell& bell;
-  };
-  const Counted counted(bell_);
-  if (asymmetric_fences_) core::heavy_fence();
-  const std::uint32_t rings = bell_.rings.load(std::memory_order_acquire);
-  // Looked at after the number of rings: whatever comes from here on changes that number and the kernel will not sleep.
-  if (!look()) core::sleep_on(bell_.rings, rings, longest);
-}
 
 }  // namespace cobre::comm::shm

@@ -32,11 +32,7 @@ int reserve(int fd, std::size_t bytes) {
 }  // namespace
 
 core::Descriptor create_memory(const Where& where, std::size_t bytes, const RegionOptions& options) {
-  if (const auto limit = core::available_memory(); bytes > limit.bytes) {
-    throw AllocationFailed(
-        where, bytes,
-        core::format("{} leaves {} bytes; ask for less, or run where there is more", limit.source, limit.bytes));
-  }
+  if (const auto lack = core::lack_of_memory(bytes)) throw AllocationFailed(where, bytes, *lack);
   core::Descriptor memory(memfd_create("cobre-comm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory) refuse(where, bytes, "the kernel gave no memory file");
   if (ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) refuse(where, bytes, "the memory file cannot grow");

@@ -7,18 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "comm/backends/shm/layout.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/hash.hpp"
 #include "comm/core/text.hpp"
 
 namespace cobre::comm::shm {
 namespace {
-
-std::uint64_t hash(std::string_view text, std::uint64_t seed) {
-  std::uint64_t state = detail::mix(seed ^ text.size());
-  for (const char c : text) state = detail::mix(state ^ static_cast<unsigned char>(c));
-  return state;
-}
 
 struct Address {
   sockaddr_un socket{};
@@ -36,11 +30,11 @@ Address abstract_address(const std::string& name) {
 }  // namespace
 
 std::string socket_name(const std::string& group) {
-  return core::format("cobre-comm/{}/{:016x}", geteuid(), hash(group, 1));
+  return core::format("cobre-comm/{}/{:016x}", geteuid(), core::hash(group, 1));
 }
 
 std::uint64_t name_check(const std::string& group) {
-  return hash(group, 2);
+  return core::hash(group, 2);
 }
 
 core::Descriptor open_socket() {

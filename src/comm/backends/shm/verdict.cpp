@@ -62,7 +62,7 @@ void Channel::pronounce_in(ChannelBlock& block, const Fill& fill) noexcept {
   if (!block.verdict.state.compare_exchange_strong(none, writing, std::memory_order_seq_cst)) return;
   fill(block.verdict);
   block.verdict.state.store(writing + 1, std::memory_order_release);
-  for (std::size_t rank = 0; rank < size_; ++rank) ring(block.rank(rank).bell);
+  for (std::size_t rank = 0; rank < size_; ++rank) block.rank(rank).bell.wake_all();
 }
 
 // Null where its writer died over it.

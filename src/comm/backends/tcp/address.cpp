@@ -1,11 +1,12 @@
 #include "comm/backends/tcp/address.hpp"
 
+#include <cobre/comm/base/number.hpp>
+
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -13,13 +14,6 @@
 
 namespace cobre::comm::tcp {
 namespace {
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
-}
 
 // A character that a host name or an address may hold.
 bool is_plain(char c) {
@@ -54,8 +48,8 @@ std::optional<HostAndPort> parse_host_and_port(std::string_view text) {
     return std::nullopt;
   }
   if (has_port) {
-    result.port = parse_port(port);
-    if (!result.port) return std::nullopt;
+    result.port = detail::parse_number<std::uint16_t>(port);
+    if (result.port.value_or(0) == 0) return std::nullopt;
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/endpoint.hpp"
+#include "comm/core/every_call.hpp"
 #include "comm/core/moved_from.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "comm/backends/shm/local_group.hpp"
@@ -85,15 +86,6 @@ void TcpBackend::execute(const detail::OperationRecord& record, const Call& call
   core::require_owned(endpoint_, record).execute(record, call);
 }
 
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::BarrierCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::BroadcastCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::AllreduceCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::AllgathervCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::GatherCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::ScatterCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::AlltoallCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::ReduceCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::ScanCall&) const;
-template void TcpBackend::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&) const;
+COBRE_COMM_COMPILE_EXECUTE(TcpBackend, const);
 
 }  // namespace cobre::comm

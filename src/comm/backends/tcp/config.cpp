@@ -1,5 +1,6 @@
 #include "comm/backends/tcp/config.hpp"
 
+#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/base/slurm.hpp>
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "comm/core/descriptor.hpp"
 #include "comm/core/environment.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/hash.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/text.hpp"
 
@@ -59,13 +61,11 @@ std::string read_secret(const std::string& file) {
 // port, which is below those that the kernel gives away.
 std::uint16_t port_of_step() {
   if (const auto reserved = slurm::detail::text("SLURM_STEP_RESV_PORTS")) {
-    const auto first = slurm::detail::parse_number<std::uint16_t>(reserved->substr(0, reserved->find_first_of(",-")));
+    const auto first = detail::parse_number<std::uint16_t>(reserved->substr(0, reserved->find_first_of(",-")));
     if (first.value_or(0) != 0) return *first;
   }
   const std::string step = slurm::job_id().value_or("") + "." + slurm::step_id().value_or("");
-  std::uint64_t mixed = 0;
-  for (const char c : step) mixed = detail::mix(mixed ^ static_cast<unsigned char>(c));
-  return static_cast<std::uint16_t>(20000 + mixed % 12000);
+  return static_cast<std::uint16_t>(20000 + core::hash(step) % 12000);
 }
 
 // What a step of several tasks says of itself; nothing where this is none, or says too little.
@@ -112,8 +112,7 @@ TcpConfig TcpConfig::from_environment() {
     config.host_timeout = std::chrono::milliseconds(*timeout);
   }
   config.shared_memory = environment.flag("COBRE_TCP_SHARED_MEMORY").value_or(true);
-  constexpr std::uint64_t a_year = 366UL * 24 * 3600;
-  config.timeout = std::chrono::seconds(environment.number("COBRE_COMM_TIMEOUT_SECS", 0, a_year).value_or(0));
+  config.timeout = environment.timeout();
   config.ledger = core::inherited_descriptor(environment.text("COBRE_COMM_LEDGER").value_or(""));
   config.witness = core::inherited_descriptor(environment.text("COBRE_COMM_WITNESS").value_or(""));
   environment.require_all();

@@ -2,6 +2,7 @@
 
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/backends/tcp/transport.hpp"
+#include "comm/core/every_call.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -46,16 +47,7 @@ void Endpoint::execute(const detail::OperationRecord& record, const Call& call) 
   });
 }
 
-template void Endpoint::execute(const detail::OperationRecord&, const detail::BarrierCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::BroadcastCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::AllreduceCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::AllgathervCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::GatherCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::ScatterCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::AlltoallCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::ReduceCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::ScanCall&);
-template void Endpoint::execute(const detail::OperationRecord&, const detail::ReduceScatterCall&);
+COBRE_COMM_COMPILE_EXECUTE(Endpoint, );
 
 void Endpoint::run(const detail::BarrierCall&) {
   algorithms::barrier(*wire_);
