@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,84 @@ TEST(TcpDoor, MakesRoomForTheNewestByTurningAwayWhoHasBeenSilentForLongest) {
   EXPECT_EQ(turned_away(), std::vector<std::size_t>{0});
   come();
   EXPECT_EQ(turned_away(), (std::vector<std::size_t>{0, 1}));
+}
+
+struct Door {
+  explicit Door(std::size_t places) {
+    std::vector<Descriptor> listeners;
+    listeners.push_back(open_listener(resolve("127.0.0.1", 0).addresses.at(0), 256).socket);
+    address = Address::local_of(listeners.front().get());
+    reception.emplace(key, std::move(listeners), places);
+  }
+  /// Comes, and says the first thing that a rank says, which needs no secret.
+  [[nodiscard]] Descriptor speak() const {
+    Descriptor socket = knock(address);
+    Challenge challenge;
+    challenge.nonce = random_bytes();
+    EXPECT_TRUE(send_all(socket.get(), raw(challenge), Clock::now() + 1s));
+    return socket;
+  }
+  void serve() {
+    // What was sent to this very machine is there at once.
+    for (Guest& guest : reception->serve()) guests.push_back(std::move(guest));
+  }
+
+  const Key key = key_from_secret("the job");
+  Address address;
+  std::optional<Reception> reception;
+  std::vector<Guest> guests;
+};
+
+TEST(TcpDoor, KeepsWhoHasSpokenHoweverManyComeWhoDoNot) {
+  Door door(8);
+  const Descriptor rank = door.speak();
+  door.serve();
+  Response response;
+  ASSERT_TRUE(receive_all(rank.get(), std::as_writable_bytes(std::span(&response, 1)), Clock::now() + 5s));
+  std::vector<Descriptor> silent;
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(knock(door.address));
+    door.serve();
+  }
+  EXPECT_FALSE(test::hung_up(rank.get()));
+}
+
+TEST(TcpDoor, KeepsWhoIsAboutToSpeakHoweverManyCameWhoHave) {
+  Door door(8);
+  std::vector<Descriptor> others;
+  const auto come_and_speak = [&] {
+    others.push_back(door.speak());
+    door.serve();
+  };
+  for (int i = 0; i < 50; ++i) come_and_speak();
+  const Descriptor rank = knock(door.address);
+  door.serve();
+  for (int i = 0; i < 3; ++i) come_and_speak();
+  EXPECT_FALSE(test::hung_up(rank.get()));
+}
+
+// More than there are places stand before the door when the rank has said its last word.
+TEST(TcpDoor, HearsWhoIsInBeforeItLetsOthersIn) {
+  Door door(8);
+  Introduction met;
+  const Descriptor rank = knock(door.address);
+  std::thread talk([&] { met = introduce(rank.get(), door.key, Purpose::Data, 3, 0, Clock::now() + 5s); });
+  std::vector<Descriptor> others;
+  const auto crowd = [&] {
+    for (int i = 0; i < 60; ++i) others.push_back(door.speak());
+  };
+  for (int i = 0; i < 2; ++i) {  // the rank's challenge, and its proof
+    std::this_thread::sleep_for(200ms);
+    if (i == 1) crowd();
+    door.serve();
+  }
+  std::size_t sent = 0;
+  for (const Guest& guest : door.guests) {
+    EXPECT_EQ(send_some(guest.socket.get(), raw(guest.admission), sent), Moved::All);
+  }
+  talk.join();
+  EXPECT_EQ(door.guests.size(), 1U);
+  EXPECT_EQ(met.refusal, Refusal::None);
 }
 
 // From before the ranks come until all are there: whoever stays until its time is over takes a place from them.
