@@ -285,4 +285,29 @@ TEST(TcpReach, TwoOfAPartThatCannotReachEachOtherAreBothNamedToEveryone) {
   for (const std::size_t rank : {1U, 2U, 3U, 4U, 5U}) EXPECT_EQ(ranks[rank].words(), first) << "rank " << rank;
 }
 
+// Rank 2 never comes. Rank 0 and rank 1 wait for it, and lose each other meanwhile.
+TEST(TcpReach, AHostThatVanishesWhileOthersAreAwaitedIsNoticed) {
+  for (const std::size_t victim : {0U, 1U}) {
+    const Network network(3);
+    const auto configs = test::tcp_configs(3, [](TcpConfig& config) {
+      config.coordinator = Network::address(0);
+      config.connect_timeout = 20s;
+      config.host_timeout = 1s;
+    });
+    test::Shared<Board> board;
+    std::vector<test::Process> ranks;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank]() -> std::string {
+        network.enter(rank);
+        const std::string words = outcome_of([&] { (void)TcpBackend::connect(configs[rank]); });
+        return after(*board, words);
+      });
+      for (const auto& one : ranks) one.await_rest();
+    }
+    network.unplug(victim);
+    board->happens_now();
+    expect_outcome(ranks[1 - victim].words(), "PeerFailed " + std::to_string(victim), 5);
+  }
+}
+
 }  // namespace
