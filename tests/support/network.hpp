@@ -63,6 +63,14 @@ class Network {
 
   /// Pulls the plug: no end of the cable hears of it from the other.
   void unplug(std::size_t host) const { in(switch_name(), "ip link set p" + std::to_string(host) + " nomaster"); }
+  /// From there on nothing of what that host sends to the other arrives. Its own kernel says so to whoever asks it to
+  /// connect there, but not to who waits for an answer.
+  void close_way(std::size_t from, std::size_t to) const {
+    in(host_name(from), "ip route add blackhole " + address(to) + "/32");
+  }
+  void open_way(std::size_t from, std::size_t to) const {
+    in(host_name(from), "ip route del blackhole " + address(to) + "/32");
+  }
   void add_address(std::size_t host, const std::string& address) const {
     in(host_name(host), "ip addr add " + address + " dev eth0");
   }

@@ -5,12 +5,17 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "comm/backends/tcp/reception.hpp"
+#include "comm/backends/tcp/sentinel.hpp"
+#include "comm/backends/tcp/wire.hpp"
 #include "support/tcp_ranks.hpp"
 #include "unit/tcp_visits.hpp"
 
@@ -46,6 +51,122 @@ TEST(TcpDoor, MakesRoomForTheNewestByTurningAwayWhoHasBeenSilentForLongest) {
   EXPECT_EQ(turned_away(), std::vector<std::size_t>{0});
   come();
   EXPECT_EQ(turned_away(), (std::vector<std::size_t>{0, 1}));
+}
+
+struct Door {
+  explicit Door(std::size_t places) {
+    std::vector<Descriptor> listeners;
+    listeners.push_back(open_listener(resolve("127.0.0.1", 0).addresses.at(0), 256).socket);
+    address = Address::local_of(listeners.front().get());
+    listener = listeners.front().get();
+    reception.emplace(key, std::move(listeners), places);
+  }
+  /// Comes, and says the first thing that a rank says, which needs no secret.
+  [[nodiscard]] Descriptor speak() const {
+    Descriptor socket = knock(address);
+    Challenge challenge;
+    challenge.nonce = random_bytes();
+    EXPECT_TRUE(send_all(socket.get(), raw(challenge), Clock::now() + 1s));
+    return socket;
+  }
+  void serve() {
+    // What was sent to this very machine is there at once.
+    for (Guest& guest : reception->serve()) guests.push_back(std::move(guest));
+  }
+
+  /// The next one who comes.
+  [[nodiscard]] bool turn_away() const {
+    pollfd entry{.fd = listener, .events = POLLIN, .revents = 0};
+    return poll(&entry, 1, 1000) > 0 && Descriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
+  const Key key = key_from_secret("the job");
+  Address address;
+  int listener = -1;
+  std::optional<Reception> reception;
+  std::vector<Guest> guests;
+};
+
+TEST(TcpDoor, KeepsWhoHasSpokenHoweverManyComeWhoDoNot) {
+  Door door(8);
+  const Descriptor rank = door.speak();
+  door.serve();
+  Response response;
+  ASSERT_TRUE(receive_all(rank.get(), std::as_writable_bytes(std::span(&response, 1)), Clock::now() + 5s));
+  std::vector<Descriptor> silent;
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(knock(door.address));
+    door.serve();
+  }
+  EXPECT_FALSE(test::hung_up(rank.get()));
+}
+
+TEST(TcpDoor, KeepsWhoIsAboutToSpeakHoweverManyCameWhoHave) {
+  Door door(8);
+  std::vector<Descriptor> others;
+  const auto come_and_speak = [&] {
+    others.push_back(door.speak());
+    door.serve();
+  };
+  for (int i = 0; i < 50; ++i) come_and_speak();
+  const Descriptor rank = knock(door.address);
+  door.serve();
+  for (int i = 0; i < 3; ++i) come_and_speak();
+  EXPECT_FALSE(test::hung_up(rank.get()));
+}
+
+// More than there are places stand before the door when the rank has said its last word.
+TEST(TcpDoor, HearsWhoIsInBeforeItLetsOthersIn) {
+  Door door(8);
+  Introduction met;
+  const Descriptor rank = knock(door.address);
+  std::thread talk([&] { met = introduce(rank.get(), door.key, Purpose::Data, 3, 0, Clock::now() + 5s); });
+  std::vector<Descriptor> others;
+  const auto crowd = [&] {
+    for (int i = 0; i < 60; ++i) others.push_back(door.speak());
+  };
+  for (int i = 0; i < 2; ++i) {  // the rank's challenge, and its proof
+    std::this_thread::sleep_for(200ms);
+    if (i == 1) crowd();
+    door.serve();
+  }
+  std::size_t sent = 0;
+  for (const Guest& guest : door.guests) {
+    EXPECT_EQ(send_some(guest.socket.get(), raw(guest.admission), sent), Moved::All);
+  }
+  talk.join();
+  EXPECT_EQ(door.guests.size(), 1U);
+  EXPECT_EQ(met.refusal, Refusal::None);
+}
+
+// As a door does that has no place left: the first ten times it lets nobody in.
+TEST(TcpDoor, ThatHangsUpIsTriedAgain) {
+  constexpr std::size_t size = 2;
+  Door door(8);
+  Gathering gathering;
+  gathering.link_key = door.key;
+  gathering.members.resize(size);
+  gathering.members[0].door = door.address.to_wire();
+  Ledger ledger(-1);
+  Sentinel sentinel({.rank = 1,
+                     .size = size,
+                     .link_key = door.key,
+                     .timeout = 0ms,
+                     .warn_after = 10s,
+                     .host_timeout = 10s,
+                     .members = gathering.members},
+                    {}, ledger);
+  Wire wire(1, gathering, sentinel, cobre::comm::core::wait_policy(size, 1), 10s);
+  std::atomic<bool> over{false};
+  std::thread doorman([&] {
+    for (int count = 0; count < 10 && !over; ++count) (void)door.turn_away();
+    while (door.guests.empty() && !over) door.serve();
+    std::size_t sent = 0;
+    for (const Guest& guest : door.guests) (void)send_some(guest.socket.get(), raw(guest.admission), sent);
+  });
+  EXPECT_EQ(wire.open(0, Clock::time_point::max()), std::nullopt);
+  over = true;
+  doorman.join();
 }
 
 // From before the ranks come until all are there: whoever stays until its time is over takes a place from them.
@@ -136,6 +257,42 @@ TEST(TcpDoor, OfARankThatIsAtWorkGivesNothingAwayAndLetsThoseInWhoBelong) {
   }
   board->over = true;
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+// While the ranks connect that do not know each other yet, there are always more strangers before the door of rank 0
+// than it has places. They can delay that, and not end it.
+TEST(TcpDoor, OfARankThatIsAtWorkIsFoundDuringAFlood) {
+  struct Flood {
+    std::atomic<int> knocks{0};
+    std::atomic<bool> over{false};
+  };
+  const test::Shared<JobBoard> board;
+  const test::Shared<Flood> flood;
+  const auto configs = tcp_configs(ranks_with_open_doors);
+  auto ranks = test::start_ranks(configs, [&](const cobre::comm::TcpBackend& comm) { return work(comm, *board); });
+  ASSERT_TRUE(test::eventually([&] { return board->at_work == ranks_with_open_doors; })) << ranks[0].words();
+  std::vector<test::Process> strangers;
+  for (int i = 0; i < 2; ++i) {
+    strangers.emplace_back([&]() -> std::string {
+      const auto door = Address::from_wire(board->doors[0]);
+      if (!door) return "no door";
+      std::deque<Descriptor> silent;
+      const auto end = Clock::now() + 8s;
+      while (!flood->over && flood->knocks < 200'000 && Clock::now() < end) {
+        Descriptor one(socket(door->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (one) (void)connect(one.get(), door->get(), door->length());  // and on to the next, without waiting for it
+        silent.push_back(std::move(one));
+        if (silent.size() > 400) silent.pop_front();
+        ++flood->knocks;
+      }
+      return "over";
+    });
+  }
+  EXPECT_TRUE(test::eventually([&] { return flood->knocks >= 1000; }));
+  board->over = true;
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+  flood->over = true;
+  for (auto& stranger : strangers) EXPECT_EQ(stranger.words(), "over");
 }
 
 TEST(TcpDoor, OfTheRendezvousIsClosedOnceAllAreThere) {

@@ -7,7 +7,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/config.hpp"
@@ -19,8 +23,10 @@
 #include "comm/backends/tcp/neighbours.hpp"
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "comm/core/fiber.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/make_ledger_file.hpp"
+#include "comm/core/progress.hpp"
 #include "unit/environment.hpp"
 
 namespace {
@@ -364,6 +370,54 @@ TEST(TcpNeighbours, LeadToTheLowestRankWhoeverHasLeft) {
       }
     }
   }
+}
+
+// ---- connections --------------------------------------------------------------------------------------------------
+
+// A machine that takes no connection and does not say so either: its queue is full.
+struct Silence {
+  Silence() {
+    listener = open_listener(resolve("127.0.0.1", 0).addresses.front(), 0).socket;
+    address = Address::local_of(listener.get());
+    for (;;) {
+      Opened opened = open_connection(address, {}, Clock::now() + 300ms);
+      if (!opened.socket) return;
+      queue.push_back(std::move(opened.socket));
+    }
+  }
+  core::Descriptor listener;
+  Address address;
+  std::vector<core::Descriptor> queue;
+};
+
+TEST(TcpConnection, ThatNobodyTakesIsGivenUpWhenItIsPointless) {
+  const Silence there;
+  const auto begin = Clock::now();
+  int asked = 0;
+  EXPECT_FALSE(open_connection(there.address, {}, begin + 20s, [&] { return ++asked == 3; }).socket);
+  EXPECT_LT(Clock::now() - begin, 5s);
+}
+
+TEST(TcpConnection, ThatNobodyTakesLetsTheCallerOfAFiberGoOn) {
+  const Silence there;
+  const auto begin = Clock::now();
+  std::function<void()> body = [&] {
+    (void)open_connection(there.address, {}, begin + 500ms, [] {
+      (void)core::give_way();
+      return false;
+    });
+  };
+  core::Fiber fiber;
+  fiber.start([](void* argument) { (*static_cast<std::function<void()>*>(argument))(); }, &body);
+  Clock::duration longest{};
+  int turns = 0;
+  for (; !fiber.done(); ++turns) {
+    const auto resumed = Clock::now();
+    fiber.resume();
+    longest = std::max(longest, Clock::now() - resumed);
+  }
+  EXPECT_GT(turns, 10);
+  EXPECT_LT(longest, 400ms);
 }
 
 // ---- control links ------------------------------------------------------------------------------------------------

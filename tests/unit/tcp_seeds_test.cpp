@@ -98,13 +98,14 @@ Verdict verdict(VerdictKind kind) {
   one.subject_record = broadcast_of(3, 5);
   one.other_record = broadcast_of(4, 5);
   one.host.say("node");
+  one.problem.say("rank 1 cannot reach rank 2");
   return one;
 }
 
 std::vector<Seed> seeds_of_notices() {
   std::vector<Seed> seeds;
   for (const auto kind : {VerdictKind::PeerFailed, VerdictKind::TimedOut, VerdictKind::Mismatch,
-                          VerdictKind::LengthMismatch, VerdictKind::ReductionThrew}) {
+                          VerdictKind::LengthMismatch, VerdictKind::ReductionThrew, VerdictKind::Unreachable}) {
     seeds.push_back(seed("verdict_" + std::to_string(static_cast<int>(kind)), Parser::Listen,
                          notice(NoticeKind::Verdict, verdict(kind))));
   }

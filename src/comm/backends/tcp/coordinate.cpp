@@ -158,6 +158,8 @@ class Coordinator final : public Rendezvous {
       if (guest.session.challenge.purpose != Purpose::Join || guest.session.challenge.to != 0) continue;
       std::size_t sent = 0;
       if (send_some(guest.socket.get(), raw(guest.admission), sent) != Moved::All) continue;
+      // Whoever has come is waited for until all have: where its machine vanishes meanwhile, the kernel says so.
+      watch_over(guest.socket.get(), config_.host_timeout);
       candidates_.push_back({std::move(guest.socket), guest.session, Clock::now() + patience_with_candidate});
     }
     for (auto candidate = candidates_.begin(); candidate != candidates_.end();) {

@@ -181,22 +181,33 @@ void Endpoint::share_memory(const std::function<void()>& check) {
 // The sentinels first: from then on a failure anywhere is heard everywhere.
 Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<void()>& check) {
   Outcome outcome;
+  // Everything may have been called off; or the watch has heard of a failure that will be the reason for that.
+  const auto is_pointless = [&] {
+    check();
+    return sentinel_->finished();
+  };
   const auto fail = [&](Reached reached, const std::string& words) {
     if (outcome.reached != Reached::All) return;
     outcome.reached = reached;
     outcome.text.say(words);
+    if (!sentinel_->finished()) return;
+    // Who decides hears of it by itself: that counts, and not what this rank could not do because of it.
+    (void)await(-1, 0, std::min(deadline, Clock::now() + config_.host_timeout), [&] {
+      check();
+      return false;
+    });
+    outcome.text.say(explain(sentinel_->verdict()));
   };
-  // Waits in small steps: everything may have been called off.
+  // Waits in small steps.
   const auto patiently = [&](auto&& attempt) {
     while (!attempt(std::min(deadline, Clock::now() + between_looks))) {
-      check();
-      if (Clock::now() >= deadline) return false;
+      if (is_pointless() || Clock::now() >= deadline) return false;
     }
     return true;
   };
   for (const std::size_t peer : neighbours(rank_, size_)) {
     if (peer > rank_ || outcome.reached != Reached::All) continue;
-    Wire::Control made = wire_->open_control(peer, deadline);
+    Wire::Control made = wire_->open_control(peer, deadline, is_pointless);
     if (made.socket) {
       sentinel_->adopt_link(peer, std::move(made.socket));
       core::crash_point<"tcp.neighbour_reached">();
@@ -207,21 +218,21 @@ Outcome Endpoint::connect_links(Clock::time_point deadline, const std::function<
   const auto peers = usual_peers(rank_, hosts_);
   for (const std::size_t peer : peers) {
     if (peer > rank_ || outcome.reached != Reached::All) continue;
-    if (const auto problem = wire_->open(peer, deadline)) fail(Reached::Unreachable, *problem);
+    if (const auto problem = wire_->open(peer, deadline, is_pointless)) fail(Reached::Unreachable, *problem);
   }
   mail_links_.resize(size_);
   for (const std::size_t peer : peers) {
     if (peer > rank_ || outcome.reached != Reached::All) continue;
-    Wire::Control mail = wire_->open_mail(peer, deadline);
+    Wire::Control mail = wire_->open_mail(peer, deadline, is_pointless);
     if (!mail.socket) fail(Reached::Unreachable, mail.problem);
     mail_links_[peer] = std::move(mail.socket);
   }
   core::crash_point<"tcp.peers_reached">();
   const auto wait_for = [&](const std::size_t& peer, auto&& attempt) {  // an attempt may be what finds out the peer
     if (outcome.reached != Reached::All || patiently(attempt)) return;
-    fail(Reached::SomeDidNotCome, core::format("rank {} waited in vain for rank {} to connect; does a firewall stand "
-                                               "between the two?",
-                                               rank_, peer));
+    fail(Reached::SomeDidNotCome, core::format("rank {} at {} waited in vain for rank {} at {} to connect; does a "
+                                               "firewall stand between the two?",
+                                               rank_, wire_->door_of(rank_), peer, wire_->door_of(peer)));
   };
   std::size_t neighbour = 0;
   wait_for(neighbour, [&](Clock::time_point until) {

@@ -68,6 +68,8 @@ class Acceptance {
   [[nodiscard]] std::span<const std::byte> answer() const noexcept { return answer_; }
 
   [[nodiscard]] State state() const noexcept { return state_; }
+  /// Whether a challenge has come that makes sense, which proves nothing.
+  [[nodiscard]] bool challenged() const noexcept { return challenged_; }
   [[nodiscard]] const Session& session() const noexcept { return session_; }
   /// What admits the connector. Sending it is the acceptor's decision.
   [[nodiscard]] Admission admission() const;

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <random>
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/owner.hpp"
+#include "comm/backends/tcp/pauses.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
@@ -26,8 +26,6 @@ using namespace std::chrono_literals;
 constexpr auto patience_with_one_address = 1s;  // of several: one may lead nowhere
 constexpr auto patience_with_handshake = 3s;    // rank 0 answers at once, or is somebody else
 constexpr auto patience_with_coordinator = 3s;  // beyond the deadline: it knows better than we do who is missing
-constexpr std::chrono::microseconds first_pause{1000};
-constexpr std::chrono::microseconds longest_pause{200'000};
 
 class Joiner final : public Rendezvous {
  public:
@@ -93,17 +91,12 @@ class Joiner final : public Rendezvous {
  private:
   // Connects and proves, however late rank 0 is and whoever else listens there meanwhile.
   void knock() {
-    std::minstd_rand draw(static_cast<unsigned>(config_.rank * 7919 + static_cast<std::size_t>(getpid())));
-    auto pause = first_pause;
-    for (;;) {
+    for (Pauses pauses(config_.rank);;) {
       for (const Address& address : coordinator_addresses(config_, deadline_)) {
         if (Clock::now() >= deadline_) throw_no_coordinator();
         if (knock_at(address)) return;
       }
-      // Jittered, so that a thousand ranks do not come in step.
-      const Clock::duration jittered = pause / 2 + pause * static_cast<int>(draw() % 1024) / 2048;
-      std::this_thread::sleep_until(std::min(Clock::now() + jittered, deadline_));
-      pause = std::min(2 * pause, longest_pause);
+      std::this_thread::sleep_until(std::min(Clock::now() + pauses.next(), deadline_));
     }
   }
 

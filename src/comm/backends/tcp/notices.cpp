@@ -29,7 +29,7 @@ bool is_sensible(const detail::OperationRecord& record) noexcept {
 }
 
 bool is_sensible(const Verdict& verdict, std::size_t size) noexcept {
-  return verdict.kind >= VerdictKind::PeerFailed && verdict.kind <= VerdictKind::ReductionThrew &&
+  return verdict.kind >= VerdictKind::PeerFailed && verdict.kind <= VerdictKind::Unreachable &&
          verdict.subject < size && verdict.other < size && is_sensible(verdict.subject_record) &&
          is_sensible(verdict.other_record);
 }

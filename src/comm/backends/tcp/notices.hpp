@@ -35,19 +35,27 @@ struct RankBits {
   }
 };
 
-enum class VerdictKind : std::uint32_t { PeerFailed = 1, TimedOut, Mismatch, LengthMismatch, ReductionThrew };
+enum class VerdictKind : std::uint32_t {
+  PeerFailed = 1,
+  TimedOut,
+  Mismatch,
+  LengthMismatch,
+  ReductionThrew,
+  Unreachable
+};
 
 /// Why the job's communicator is finished.
 struct Verdict {
   VerdictKind kind = VerdictKind::PeerFailed;
   std::uint32_t subject = 0;  // the rank that failed; in a mismatch the odd one, of lengths the sender
-  std::uint32_t other = 0;    // in a mismatch one of the usual ones, of lengths the receiver
+  std::uint32_t other = 0;    // in a mismatch one of the usual ones, of lengths the receiver; whom the subject misses
   std::int32_t pid = 0;
   std::uint64_t waited_microseconds = 0;
   RankBits ranks;                          // missing, or differing
   detail::OperationRecord subject_record;  // of lengths: its count is what was sent …
   detail::OperationRecord other_record;    // … and what was expected
   Text<64> host;
+  Text<256> problem;  // why the subject cannot reach the other
 };
 
 /// A rank cannot go on, or wonders why it does not.

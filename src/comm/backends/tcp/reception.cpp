@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "comm/backends/tcp/owner.hpp"
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 2s;              // from connecting to having proved everything
 constexpr auto pause = 100ms;              // where there is no descriptor left
-constexpr int most_accepted_at_once = 64;  // between two looks at everybody else
+constexpr int most_accepted_at_once = 32;  // between two looks at everybody else
 
 }  // namespace
 
@@ -34,10 +35,18 @@ void Reception::watch(std::vector<pollfd>& entries) const {
 }
 
 std::vector<Guest> Reception::serve() {
-  if (Clock::now() >= closed_until_) {
-    for (const auto& listener : listeners_) accept_from(listener);
-  }
   std::vector<Guest> guests;
+  // Those who are in first: they may have said who they are, and lose their place to somebody who comes now.
+  hear(guests);
+  if (Clock::now() < closed_until_) return guests;
+  for (const auto& listener : listeners_) {
+    // What a rank has to say is often here with it.
+    if (accept_from(listener)) hear(guests);
+  }
+  return guests;
+}
+
+void Reception::hear(std::vector<Guest>& guests) {
   const auto now = Clock::now();
   for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
     const bool stays = listen_to(*visitor) && now < visitor->deadline;
@@ -53,29 +62,40 @@ std::vector<Guest> Reception::serve() {
     }
     visitor = visitors_.erase(visitor);
   }
-  return guests;
 }
 
-void Reception::accept_from(const core::Descriptor& listener) {
+bool Reception::accept_from(const core::Descriptor& listener) {
+  bool any = false;
   for (int count = 0; count < most_accepted_at_once; ++count) {
     core::Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) {
-      // Out of descriptors: those who have been here longest without a word go first.
-      if (errno != EMFILE && errno != ENFILE) return;
+      // Out of descriptors: as where no place is left.
+      if (errno != EMFILE && errno != ENFILE) return any;
       if (visitors_.empty()) {
         closed_until_ = Clock::now() + pause;
-        return;
+        return any;
       }
-      visitors_.pop_front();
+      make_room();
       continue;
     }
     if (!lets_in(connection.get())) continue;
     core::close_in_children(connection.get());
     // What follows is many small frames, and one that waited for the last to be acknowledged would wait 40 ms.
     hurry(connection.get());
-    if (visitors_.size() >= places_) visitors_.pop_front();
+    if (visitors_.size() >= places_) make_room();
     visitors_.emplace_back(std::move(connection), key_, Clock::now() + patience);
+    any = true;
   }
+  return any;
+}
+
+// The oldest of those who have more than half of the places: who has not said anything yet, or who has. A crowd of
+// either kind leaves room for the other, and a rank is of both kinds, each for the time of one message.
+void Reception::make_room() {
+  const auto has_spoken = [](const Visitor& visitor) { return visitor.acceptance.challenged(); };
+  const auto spoken = static_cast<std::size_t>(std::ranges::count_if(visitors_, has_spoken));
+  const bool of_the_spoken = spoken > places_ / 2 || spoken == visitors_.size();
+  visitors_.erase(std::ranges::find(visitors_, of_the_spoken, has_spoken));
 }
 
 bool Reception::lets_in(int connection) {

@@ -1,7 +1,8 @@
 // The door of a rank: takes in connections, lets strangers prove who they are, and hands on those who could.
 //
 // Whoever knows nothing can do little: it gets one fixed-size answer, no memory beyond its place, two seconds, and a
-// place only until newer visitors need it.
+// place only until newer visitors need it. Half of the places are for those who have said something that makes sense:
+// a crowd that says nothing cannot push out a rank that does.
 #pragma once
 
 #include <poll.h>
@@ -60,7 +61,11 @@ class Reception {
     std::size_t got = 0;
   };
 
-  void accept_from(const core::Descriptor& listener);
+  /// Whether anybody came in.
+  bool accept_from(const core::Descriptor& listener);
+  void make_room();
+  /// Takes what the visitors have said; those who are trusted leave them and become guests.
+  void hear(std::vector<Guest>& guests);
   [[nodiscard]] bool lets_in(int connection);
   /// False where the visitor has to go.
   [[nodiscard]] bool listen_to(Visitor& visitor);

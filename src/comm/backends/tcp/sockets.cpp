@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "comm/core/fork_guard.hpp"
+#include "comm/core/progress.hpp"
 
 namespace cobre::comm::tcp {
 namespace {
@@ -54,12 +56,18 @@ Moved send_some(int socket, std::span<const std::byte> bytes, std::size_t& done)
 }
 
 bool await(int socket, short events, Clock::time_point deadline, const std::function<bool()>& pointless) {
-  const long longest = pointless ? 20 : 1000;
+  // Who is asked for something answers at once, as a rule: so long even a fiber waits, and then it gives way.
+  bool first = true;
+  const auto longest_pause = [&]() -> long {
+    if (!pointless) return 1000;
+    if (!core::has_other_work()) return 20;
+    return std::exchange(first, false) || core::footing() != core::Footing::Fiber ? 1 : 0;
+  };
   for (;;) {
     // What is ready at the deadline is in time.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd entry{.fd = socket, .events = events, .revents = 0};
-    if (poll(&entry, 1, static_cast<int>(std::clamp<long>(left, 0, longest))) > 0) return true;
+    if (poll(&entry, 1, static_cast<int>(std::clamp<long>(left, 0, longest_pause()))) > 0) return true;
     if (left <= 0 || (pointless && pointless())) return false;
   }
 }
@@ -110,7 +118,8 @@ Opened open_listener(const Address& address, int backlog) {
   return opened;
 }
 
-Opened open_connection(const Address& target, const std::optional<Address>& source, Clock::time_point deadline) {
+Opened open_connection(const Address& target, const std::optional<Address>& source, Clock::time_point deadline,
+                       const std::function<bool()>& pointless) {
   Opened opened{core::Descriptor(socket(target.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
   if (!opened.socket) return {{}, errno};
   const int fd = opened.socket.get();
@@ -124,7 +133,7 @@ Opened open_connection(const Address& target, const std::optional<Address>& sour
   }
   if (connect(fd, target.get(), target.length()) != 0) {
     if (errno != EINPROGRESS) return {{}, errno};
-    if (!await(fd, POLLOUT, deadline)) return {{}, ETIMEDOUT};
+    if (!await(fd, POLLOUT, deadline, pointless)) return {{}, ETIMEDOUT};
     int error = 0;
     socklen_t length = sizeof error;
     (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);

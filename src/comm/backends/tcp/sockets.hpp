@@ -33,7 +33,8 @@ enum class Moved { All, Some, Nothing, Closed };
                                const std::function<bool()>& pointless = {});
 [[nodiscard]] bool send_all(int socket, std::span<const std::byte> bytes, Clock::time_point deadline) noexcept;
 
-/// Waits until the socket is ready for `events`; false where the deadline passed.
+/// Waits until the socket is ready for `events`; false where the deadline passed, or it is pointless. Without a socket
+/// (-1) it is a sleep. Whoever may run on a fiber gives way in `pointless`.
 [[nodiscard]] bool await(int socket, short events, Clock::time_point deadline,
                          const std::function<bool()>& pointless = {});
 
@@ -50,9 +51,9 @@ struct Opened {
 };
 [[nodiscard]] Opened open_listener(const Address& address, int backlog);
 
-/// Connects from `source` (where it says anything) until the deadline.
+/// Connects from `source` (where it says anything) until the deadline, or until it is pointless.
 [[nodiscard]] Opened open_connection(const Address& target, const std::optional<Address>& source,
-                                     Clock::time_point deadline);
+                                     Clock::time_point deadline, const std::function<bool()>& pointless = {});
 
 /// No delay for small messages.
 void hurry(int socket) noexcept;

@@ -140,9 +140,9 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
     Member member = members_[members[rank]];
     member.rank = static_cast<std::uint32_t>(rank);
     member.size = static_cast<std::uint32_t>(members.size());
-    if (networked && rank != division.rank) {
+    if (networked && outcome.reached == Reached::All) {
       const auto door = door_among(doors[members[rank]], member.door);
-      if (!door) fail(core::format("rank {} has no open door", members[rank]));
+      if (!door) fail(core::format("rank {} has no open door", rank));
       member.door = door.value_or(member.door);
     }
     gathering.members.push_back(member);
@@ -180,13 +180,17 @@ std::shared_ptr<shm::Endpoint> Endpoint::split_memory(const detail::Division& di
 
 // Collective over the whole: all parts can be used, or none.
 void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) {
-  const auto failed = first_failure(division.record, outcome.reached == Reached::All);
+  // What a rank could not reach says more than what another one waits for.
+  auto failed = first_failure(division.record, outcome.reached != Reached::Unreachable);
+  if (!failed) failed = first_failure(division.record, outcome.reached == Reached::All);
   if (!failed) return;
   detail::OperationRecord telling = division.record;
   telling.root = *failed;
   execute(telling, detail::BroadcastCall{&outcome, sizeof outcome, *failed});
-  throw CollectiveFailed(division.where, 0,
-                         core::format("the ranks of a part cannot reach each other: {}", outcome.text.words()));
+  throw CollectiveFailed(
+      division.where, 0,
+      core::format("the ranks of a part cannot reach each other; rank {} says, in the numbers of its part: {}", *failed,
+                   outcome.text.words()));
 }
 
 std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole, const detail::Division& division) {

@@ -18,6 +18,7 @@ std::string explain(const Verdict& verdict) {
     case VerdictKind::LengthMismatch: return "the ranks did not agree on their counts";
     case VerdictKind::ReductionThrew:
       return core::format("the reduction of the user threw on rank {}", verdict.subject);
+    case VerdictKind::Unreachable: return verdict.problem.words();
   }
   return "an operation failed";
 }
@@ -43,7 +44,8 @@ void throw_verdict(const Where& where, const Verdict& verdict) {
                                           .receiver = verdict.other,
                                           .sent = verdict.subject_record.count,
                                           .expected = verdict.other_record.count});
-    case VerdictKind::ReductionThrew: break;
+    case VerdictKind::ReductionThrew:
+    case VerdictKind::Unreachable: break;
   }
   throw CollectiveFailed(where, 0, explain(verdict));
 }

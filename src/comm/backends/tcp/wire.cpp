@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "comm/backends/tcp/pauses.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
@@ -24,6 +25,17 @@ constexpr std::size_t early_bytes = 16384;  // of one link
 constexpr std::size_t longest_among_others = 2048;
 // Up to here the copy behind the header costs less than telling the kernel about two places.
 constexpr std::size_t longest_in_one_piece = 1024;
+
+// The door was open before anybody heard of it: who refuses now will refuse later. But a full queue may look the same,
+// and where a process has died it takes the others a moment to hear of it.
+constexpr auto patience_with_refusal = 1s;
+// A kernel whose queue is full says nothing, and is asked again after 1, 2, 4, … seconds: too rarely in a crowd.
+constexpr auto patience_with_silence = 2s;
+
+// Whether a machine that has vanished looks like that to who asks its neighbours.
+bool is_unknown_there(int error) {
+  return error == EHOSTUNREACH || error == EHOSTDOWN || error == ENETUNREACH;
+}
 
 // How long a rank that waits goes on asking. Where ranks outnumber cores it hands its core round so often and then
 // sleeps: one that goes on takes the core away from those it waits for, and one that sleeps at once is woken for every
@@ -307,30 +319,45 @@ void Wire::refuse(std::size_t peer, const Header& received, std::size_t expected
 // the peer's sentinel, as long as that is not pointless.
 Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_point deadline,
                                const std::function<bool()>& pointless) {
-  std::string problem;
-  // The door was open before anybody heard of it: who refuses now will refuse later. Once is forgiven, because a full
-  // queue looks the same.
-  for (int attempt = 0; attempt < 3 && Clock::now() < deadline && !(pointless && pointless()); ++attempt) {
-    if (attempt > 0) std::this_thread::sleep_for(20ms);
-    Opened opened = open_connection(addresses_[peer], source_, std::min(deadline, Clock::now() + host_timeout_));
-    if (!opened.socket) {
+  const bool job_runs = deadline == Clock::time_point::max();
+  std::string problem = "there was no time for it";
+  auto begin = Clock::now();
+  for (Pauses pauses(rank_); Clock::now() < deadline && !(pointless && pointless());) {
+    // Where a machine has vanished the watch says so before that, and then this has become pointless. Who is not
+    // reached later either is cut off from this rank alone.
+    const auto vanished_by = begin + host_timeout_ + host_timeout_ / 4;
+    Clock::time_point give_up = begin + patience_with_refusal;
+    const auto until = std::min({deadline, vanished_by, Clock::now() + patience_with_silence});
+    Opened opened = open_connection(addresses_[peer], source_, until, pointless);
+    if (opened.socket) {
+      core::crash_point<"tcp.link_connected">();
+      hurry(opened.socket.get());
+      if (purpose == Purpose::Control) watch_over(opened.socket.get(), host_timeout_);
+      const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline, pointless);
+      if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
+      const bool stranger = met.refusal == Refusal::Stranger;
+      problem = stranger ? "whoever is there does not belong to this job" : "it does not answer";
+      // Who hangs up is there, and had no place for this rank in a crowd of others. That delays a job, and never ends
+      // it.
+      if (!stranger) {
+        give_up = deadline;
+        begin = Clock::now();
+      }
+    } else {
       problem = std::strerror(opened.error);
-      continue;
+      // At the start a firewall that says so is the likelier reason, and nobody has waited for anything yet.
+      if (opened.error == ETIMEDOUT || (job_runs && is_unknown_there(opened.error))) give_up = vanished_by;
     }
-    core::crash_point<"tcp.link_connected">();
-    hurry(opened.socket.get());
-    if (purpose == Purpose::Control) watch_over(opened.socket.get(), host_timeout_);
-    const Introduction met = introduce(opened.socket.get(), link_key_, purpose, rank_, peer, deadline, pointless);
-    if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
-    problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
+    if (Clock::now() >= give_up) break;
+    (void)await(-1, 0, std::min(give_up, Clock::now() + pauses.next()), pointless);
   }
   return {{},
           core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
                        peer, addresses_[peer].text(), problem)};
 }
 
-Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
-  return connect_to(peer, Purpose::Control, deadline);
+Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline, const std::function<bool()>& pointless) {
+  return connect_to(peer, Purpose::Control, deadline, pointless);
 }
 
 Wire::Control Wire::open_mail(std::size_t peer, Clock::time_point deadline, const std::function<bool()>& pointless) {
@@ -376,10 +403,21 @@ void Wire::open_in_operation(std::size_t peer) {
     if (has_other_work) core::give_way();
   }
   // The sentinels warn of a peer that does not answer, and give up on it, as in any other wait.
-  if (const auto problem = open(peer, Clock::time_point::max(), [&] { return sentinel_.finished(); })) {
-    if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where_);
-    sentinel_.report(sentinel_.failure_of(peer));
-    throw CollectiveFailed(where_, 0, *problem);
+  const auto pointless = [&] {
+    if (core::has_other_work()) core::give_way();
+    return sentinel_.finished();
+  };
+  if (const auto problem = open(peer, Clock::time_point::max(), pointless)) {
+    // Both may be alive, and only the way between them closed: neither has failed for the others.
+    if (!sentinel_.await_verdict(patience_with_reason)) {
+      Verdict verdict;
+      verdict.kind = VerdictKind::Unreachable;
+      verdict.subject = static_cast<std::uint32_t>(rank_);
+      verdict.other = static_cast<std::uint32_t>(peer);
+      verdict.problem.say(*problem);
+      sentinel_.report(verdict);
+    }
+    sentinel_.conclude(where_);
   }
 }
 

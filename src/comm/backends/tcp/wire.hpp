@@ -57,11 +57,14 @@ class Wire {
                 std::size_t in_bytes);
 
   /// Opens the connection to a peer, where this rank is the one to do so: the higher rank goes to the lower. The reason
-  /// where that is impossible.
+  /// where that is impossible. Without a deadline (`max()`) the job runs: a peer that nobody finds is then waited for
+  /// until the watch must have heard that its machine has vanished.
   [[nodiscard]] std::optional<std::string> open(std::size_t peer, Clock::time_point deadline,
                                                 const std::function<bool()>& pointless = {});
   /// The other half: takes the connection that a higher rank has opened. False where it is not there in time.
   [[nodiscard]] bool take(std::size_t peer, Clock::time_point deadline);
+  /// Where that rank takes in links.
+  [[nodiscard]] std::string door_of(std::size_t rank) const { return addresses_[rank].text(); }
   /// Waits until the peers' machines have everything that was sent, or there is a verdict, at most until the deadline.
   void drain(Clock::time_point deadline) noexcept;
   /// A connection for the sentinel.
@@ -69,7 +72,8 @@ class Wire {
     core::Descriptor socket;
     std::string problem;
   };
-  [[nodiscard]] Control open_control(std::size_t peer, Clock::time_point deadline);
+  [[nodiscard]] Control open_control(std::size_t peer, Clock::time_point deadline,
+                                     const std::function<bool()>& pointless = {});
   /// A connection for messages between the two ranks.
   [[nodiscard]] Control open_mail(std::size_t peer, Clock::time_point deadline,
                                   const std::function<bool()>& pointless = {});
