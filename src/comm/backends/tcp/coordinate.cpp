@@ -101,13 +101,14 @@ class Coordinator final : public Rendezvous {
  private:
   std::vector<core::Descriptor> open_doors() {
     std::vector<core::Descriptor> doors;
-    const auto addresses = coordinator_addresses(config_, deadline_);
+    addresses_ = coordinator_addresses(config_, deadline_);
     const auto give_up = std::min(deadline_, Clock::now() + patience_with_predecessor);
     std::string problem;
-    std::vector<Address> wanted = addresses;
+    std::vector<Address> wanted = addresses_;
     if (!config_.bind_address.empty()) {
-      wanted = {bind_address_of(config_, addresses.front().family()).value_or(addresses.front())};
-      wanted.front().set_port(addresses.front().port());
+      const Address& first = addresses_.front();
+      wanted = {bind_address_of(config_, first.family(), deadline_).value_or(first)};
+      wanted.front().set_port(first.port());
     }
     for (;;) {
       int worst = 0;
@@ -323,8 +324,8 @@ class Coordinator final : public Rendezvous {
   [[nodiscard]] bool listens_to_itself() const {
     const std::string host = coordinator_of(config_).host;
     if (host == "localhost" || host == "::1" || host.starts_with("127.")) return false;
-    return config_.bind_address.empty() && std::ranges::all_of(coordinator_addresses(config_, Clock::now()),
-                                                               [](const Address& one) { return one.is_loopback(); });
+    return config_.bind_address.empty() &&
+           std::ranges::all_of(addresses_, [](const Address& one) { return one.is_loopback(); });
   }
 
   [[noreturn]] void give_up_on_missing() {
@@ -379,6 +380,7 @@ class Coordinator final : public Rendezvous {
   Where where_;
   Key key_;
   Clock::time_point deadline_;
+  std::vector<Address> addresses_;  // of the coordinator, which is this rank
   Reception reception_;
   std::list<Candidate> candidates_;
   std::vector<std::unique_ptr<Arrived>> arrived_;  // by rank; nobody at 0, which is this one

@@ -44,7 +44,7 @@ class Joiner final : public Rendezvous {
     knock();
     core::crash_point<"tcp.join.connected">();
     const Address near = Address::local_of(socket_.get());
-    Address door = bind_address_of(config_, near.family()).value_or(near);
+    Address door = bind_address_of(config_, near.family(), deadline_).value_or(near);
     gathering.doors.push_back(open_door(door));
     gathering.source = door;
     Member member = present(config_);
@@ -109,7 +109,7 @@ class Joiner final : public Rendezvous {
 
   bool knock_at(const Address& address) {
     const auto now = Clock::now();
-    const auto source = bind_address_of(config_, address.family());
+    const auto source = bind_address_of(config_, address.family(), deadline_);
     Opened opened = open_connection(address, source, std::min(deadline_, now + patience_with_one_address));
     if (!opened.socket) {
       note(core::format("{} at {}", std::strerror(opened.error), address.text()));
