@@ -121,6 +121,33 @@ TEST(TcpWeather, WithIpv6AloneNothingIsMissed) {
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
 }
 
+// Such an address means nothing without the number of an interface, and the second host has another number for its own.
+// What would have the same number there leads nowhere.
+TEST(TcpWeather, LinkLocalAddressesAreReachedThroughEachHostsOwnInterface) {
+  const Network network(2);
+  network.add_address(0, "fe80::77:1/64 nodad");
+  network.add_interface(1, "eth1", "fe80::77:2/64 nodad");
+  network.unplug(1);
+  constexpr std::size_t size = 6;
+  const auto configs = test::tcp_configs(size, [](TcpConfig& config) {
+    config.coordinator = config.rank % 2 == 0 ? "[fe80::77:1%eth0]" : "[fe80::77:1%eth1]";
+    config.connect_timeout = 8s;
+  });
+  const auto connect = [&](std::size_t rank) {
+    network.enter(rank % 2);
+    return TcpBackend::connect(configs[rank]);
+  };
+  auto ranks = test::start_group(size, connect, [](const TcpBackend& comm) -> std::string {
+    // To one of the other host with whom there is no connection yet, by whoever is first.
+    if (comm.rank() == 0) comm.send(3, 3);
+    if (comm.rank() == 3 && comm.recv<int>(0) != 3) return "another message";
+    const auto part = comm.split(static_cast<int>(comm.rank() / 3), -static_cast<int>(comm.rank()));
+    if (part->allreduce(1, ReduceOp::Sum) != 3) return "wrong sum of a part";
+    return work(comm);
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
 TEST(TcpWeather, ANameServerThatDoesNotAnswerDelaysNobodyBeyondTheDeadline) {
   const Network network(1);
   for (const std::size_t rank : {0U, 1U}) {

@@ -63,6 +63,15 @@ class Network {
     in(host_name(host), "ip addr add " + address + " dev eth0");
   }
 
+  /// A second interface of that host at the same switch.
+  void add_interface(std::size_t host, const std::string& name, const std::string& address) const {
+    const std::string port = name + "p" + std::to_string(host);
+    in(switch_name(), "ip link add " + port + " type veth peer name " + name + " netns " + host_name(host));
+    in(switch_name(), "ip link set " + port + " master br0 up");
+    in(host_name(host), "ip link set " + name + " up");
+    in(host_name(host), "ip addr add " + address + " dev " + name);
+  }
+
   /// A second interface of that host, from which nothing arrives anywhere. The kernel would soon give up on a
   /// neighbour at `silent` that it cannot find; it is told where that is, so that it goes on sending.
   void add_dead_interface(std::size_t host, const std::string& address, const std::string& silent) const {

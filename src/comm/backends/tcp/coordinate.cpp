@@ -219,8 +219,9 @@ class Coordinator final : public Rendezvous {
     std::vector<Address> doors;
     gathering.members.resize(config_.size);
     for (std::size_t rank = 1; rank < config_.size; ++rank) {
-      gathering.members[rank] = arrived_[rank]->member;
       Address near = Address::local_of(arrived_[rank]->socket.get());
+      gathering.members[rank] = arrived_[rank]->member;
+      gathering.members[rank].door = Address::as_seen_from(near, arrived_[rank]->member.door);
       near.set_port(0);
       if (std::ranges::none_of(doors, [&](const Address& door) { return same_host(door, near); })) {
         gathering.doors.push_back(open_door(near));

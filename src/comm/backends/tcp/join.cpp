@@ -73,6 +73,7 @@ class Joiner final : public Rendezvous {
     }
     const bool whole = same(seal, seal_of(session_.key, {Direction::FromRankZero, received_++}, table));
     if (!whole || !is_table(gathering.members)) throw_nonsense();
+    for (Member& one : gathering.members) one.door = Address::as_seen_from(near, one.door);
     core::crash_point<"tcp.join.told">();
     return gathering;
   }
