@@ -334,30 +334,39 @@ class Coordinator final : public Rendezvous {
     for (std::size_t rank = 1; rank < arrived_.size(); ++rank) {
       if (!arrived_[rank]) missing.push_back(rank);
     }
-    std::string words =
-        core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
-                     core::quoted(config_.coordinator), config_.connect_timeout.count());
+    const auto words_with = [&](const std::string& those) {
+      return core::format("of {} ranks, {} did not come to {} within {} ms{}", config_.size, those,
+                          core::quoted(config_.coordinator), config_.connect_timeout.count(), why_some_are_missing());
+    };
+    std::string words = words_with(core::rank_list(missing, core::all_of_them));
+    // A frame holds less: whoever gets it cut off shall still be told what to do.
+    const bool fits = words.size() < Reply{}.text.characters.size();
+    tell_all(failure(fits ? words : words_with(core::rank_list(missing, 8))));
+    throw InitializationFailed("tcp", words);
+  }
+
+  [[nodiscard]] std::string why_some_are_missing() const {
     if (const auto& other = reception_.other_user()) {
-      words += core::format(
+      return core::format(
           "; a process of user {} was turned away, because this one is user {}'s: without a secret a job is for one "
           "user, and COBRE_TCP_SECRET_FILE lets all in who have it",
           *other, geteuid());
-    } else if (reception_.strangers() > 0) {
+    }
+    if (reception_.strangers() > 0) {
       const auto& last = reception_.last_stranger();
-      words += core::format(
+      return core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
           reception_.strangers(), last ? last->text() : "nowhere");
-    } else if (!config_.secret.empty() && listens_to_itself()) {
+    }
+    if (!config_.secret.empty() && listens_to_itself()) {
       // Debian's /etc/hosts gives a machine's own name such an address.
-      words += core::format(
+      return core::format(
           "; on this machine {} is a loopback address, where no other machine can reach rank 0: name "
           "one that they can, or bind rank 0 to it with COBRE_TCP_BIND_ADDR",
           core::quoted(config_.coordinator));
-    } else {
-      words += "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
     }
-    give_up(words);
+    return "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
   }
 
   Reply news_of(std::size_t rank) const {
