@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/core/crash_point.hpp"
@@ -23,6 +24,10 @@ namespace {
 Trust trust_of(const TcpConfig& config) {
   if (config.munge) return Trust::Munge;
   return is_for_one_user(config) ? Trust::SameUser : Trust::Secret;
+}
+
+std::string step_of(const TcpConfig& config) {
+  return config.munge ? step_of_slurm() : std::string();
 }
 
 using namespace std::chrono_literals;
@@ -58,7 +63,7 @@ class Coordinator final : public Rendezvous {
         where_{"connect", 0, config.size},
         key_(job_key(config)),
         deadline_(Clock::now() + config.connect_timeout),
-        reception_(key_, open_doors(), config.size + spare_places, trust_of(config)),
+        reception_(key_, open_doors(), config.size + spare_places, trust_of(config), step_of(config)),
         arrived_(config.size) {
     own_ = present(config);
   }
@@ -351,6 +356,17 @@ class Coordinator final : public Rendezvous {
           "; a process of user {} was turned away, because this one is user {}'s: without a secret a job is for one "
           "user, and COBRE_TCP_SECRET_FILE lets all in who have it",
           *other, geteuid());
+    }
+    if (!reception_.munge_problem().empty()) {
+      return core::format("; MUNGE did not vouch for rank 0 when some came ({}): see what munged does there",
+                          reception_.munge_problem());
+    }
+    if (reception_.strangers() > 0 && config_.munge) {
+      const auto& last = reception_.last_stranger();
+      return core::format(
+          "; {} connections did not prove that they belong to this step of the same user, the last one from {}: does a "
+          "rank of an earlier job still run there, or another munged?",
+          reception_.strangers(), last ? last->text() : "nowhere");
     }
     if (reception_.strangers() > 0) {
       const auto& last = reception_.last_stranger();

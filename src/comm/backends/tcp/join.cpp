@@ -138,10 +138,12 @@ class Joiner final : public Rendezvous {
         return true;
       case Refusal::Silent: note(core::format("whoever listens at {} does not answer", address.text())); break;
       case Refusal::Stranger:
-        note_cause(
-            core::format("whoever listens at {} does not know the job's secret: do all ranks have the same "
-                         "COBRE_TCP_SECRET_FILE?",
-                         address.text()));
+        note_cause(config_.munge ? core::format("a rank of another step of Slurm listens at {}: give each job its own "
+                                                "COBRE_TCP_PORT, or wait for that one to end",
+                                                address.text())
+                                 : core::format("whoever listens at {} does not know the job's secret: do all ranks "
+                                                "have the same COBRE_TCP_SECRET_FILE?",
+                                                address.text()));
         break;
       case Refusal::NotAdmitted: note(core::format("{} closed the connection", address.text())); break;
     }
@@ -166,7 +168,7 @@ class Joiner final : public Rendezvous {
     if (!send_all(socket, bytes, until) || !receive_all(socket, bytes, until)) return std::nullopt;
     const auto theirs = read_credential(credential);
     if (!theirs) return std::nullopt;
-    return key_between(ours, *theirs);
+    return key_between(ours, *theirs, step_of_slurm());
   }
 
   [[noreturn]] void throw_no_coordinator() const {
