@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/backends/tcp/mail.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
@@ -163,6 +164,48 @@ void watch(std::span<const std::byte> bytes) {
     (void)explain(verdict);
   }
   pairs = {};  // nobody is there for last words
+}
+
+std::vector<std::byte> with_believable_letters(std::span<const std::byte> bytes) {
+  using algorithms::Letter;
+  std::vector<std::byte> stream(bytes.begin(), bytes.end());
+  std::uint64_t number = 0;
+  for (std::size_t place = 0; place + sizeof(Letter) <= stream.size();) {
+    Letter letter;
+    std::memcpy(&letter, stream.data() + place, sizeof letter);
+    letter.bytes %= 512;
+    if (letter.magic % 8 != 0) {
+      letter = {.from = 1, .realm = letter.realm, .tag = letter.tag % 4, .bytes = letter.bytes, .number = number++};
+    }
+    std::memcpy(stream.data() + place, &letter, sizeof letter);
+    place += sizeof letter + letter.bytes;
+  }
+  return stream;
+}
+
+void receive_mail(std::span<const std::byte> bytes) {
+  constexpr std::size_t peer = 1;
+  const std::vector<std::byte> stream = with_believable_letters(bytes);
+  Ledger ledger(-1);
+  Sentinel sentinel(settings_of(0), {}, ledger);
+  Gathering gathering;
+  gathering.members = members();
+  gathering.link_key = link_key();
+  const auto policy = core::wait_policy(job_size, 1);
+  Wire wire(0, gathering, sentinel, policy, 10s);
+  Pair pair;
+  if (!send_all(pair.far.get(), stream, Clock::now() + longest)) __builtin_trap();
+  (void)shutdown(pair.far.get(), SHUT_WR);
+  // As above: its end is known.
+  sentinel.adopt_link(peer, Pair().near);
+  algorithms::MailNote note{};
+  const core::ForkGuard guard;
+  std::vector<core::Descriptor> connected(job_size);
+  connected[peer] = std::move(pair.near);
+  Mailroom room(
+      0, job_size,
+      MailPipes(std::move(connected), wire, sentinel, note, guard, {policy, std::chrono::milliseconds(longest), 10s}));
+  fuzz::receive_all(room, stream.size());
 }
 
 void receive(std::span<const std::byte> bytes) {

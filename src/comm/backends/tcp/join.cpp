@@ -193,6 +193,7 @@ class Joiner final : public Rendezvous {
     if (!receive_all(socket_.get(), bytes, deadline_ + patience_with_coordinator)) throw_rank_zero_lost();
     if (!seal_holds(session_.key, {Direction::FromRankZero, received_++}, frame)) throw_nonsense();
     reply_ = frame.body;
+    if (!is_sensible(reply_, config_.size)) throw_nonsense();
     switch (reply_.kind) {
       case ReplyKind::Accepted:
       case ReplyKind::Table:
@@ -203,7 +204,6 @@ class Joiner final : public Rendezvous {
         throw PeerFailed(where_,
                          {.rank = reply_.rank, .host = reply_.text.words(), .pid = {}, .signal = {}, .exit_code = {}});
     }
-    throw_nonsense();
   }
 
   [[noreturn]] void throw_rank_zero_lost() const {
