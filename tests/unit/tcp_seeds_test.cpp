@@ -412,4 +412,23 @@ TEST(TcpSeeds, OfRanksAndTablesAreBelieved) {
   EXPECT_EQ(find_hosts(apart, 0).list.size(), job_size);
 }
 
+TEST(TcpReplies, NameOnlyRanksOfTheJob) {
+  Reply reply;
+  reply.kind = ReplyKind::Died;
+  for (const std::uint32_t rank : {0U, job_size - 1}) {
+    reply.rank = rank;
+    EXPECT_TRUE(is_sensible(reply, job_size));
+  }
+  for (const std::uint32_t rank : {job_size, ~0U}) {
+    reply.rank = rank;
+    EXPECT_FALSE(is_sensible(reply, job_size));
+  }
+  reply.kind = ReplyKind::Accepted;
+  EXPECT_TRUE(is_sensible(reply, job_size)) << "there it is a time";
+  for (const std::uint32_t kind : {0U, 7U}) {
+    reply.kind = static_cast<ReplyKind>(kind);
+    EXPECT_FALSE(is_sensible(reply, job_size));
+  }
+}
+
 }  // namespace
