@@ -20,6 +20,7 @@
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
+#include "tcp_input.hpp"
 #include "tcp_parsers.hpp"
 
 namespace fuzz {
@@ -28,17 +29,6 @@ namespace {
 using namespace cobre::comm;
 using namespace cobre::comm::tcp;
 using namespace std::chrono_literals;
-
-constexpr auto longest = 4s;  // of anything here: a rank that takes longer does not answer
-
-template <class Frame>
-Frame take_front(std::span<const std::byte>& bytes) {
-  Frame frame;
-  const std::size_t count = std::min(bytes.size(), sizeof frame);
-  if (count > 0) std::memcpy(static_cast<void*>(&frame), bytes.data(), count);
-  bytes = bytes.subspan(count);
-  return frame;
-}
 
 // Another address for every job: connections of the last one may still be dying away.
 std::string next_address() {
@@ -109,7 +99,7 @@ void use(const Gathering& gathering, std::size_t rank) {
 }
 
 // Nothing of what came may reach a terminal as it is.
-void read(const std::exception& error) {
+void check_words(const std::exception& error) {
   const std::string words = error.what();
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (words.empty() || std::ranges::any_of(words, is_control)) __builtin_trap();
@@ -122,11 +112,11 @@ void survive(Rank&& rank) {
     rank();
   } catch (const PeerFailed& error) {
     if (error.rank() >= gathered) __builtin_trap();
-    read(error);
+    check_words(error);
   } catch (const CommError& error) {
-    read(error);
+    check_words(error);
   } catch (const BackendError& error) {
-    read(error);
+    check_words(error);
   }
 }
 
@@ -223,17 +213,16 @@ void coordinate_visitors(std::span<const std::byte> bytes) {
 namespace {
 
 // Rank 0's end of a connection that has been proved.
-struct Coordinator {
+struct RankZero {
   core::Descriptor socket;
   Session session;
   std::uint32_t frames = 0;
 };
 
-std::optional<Coordinator> admit_one(const core::Descriptor& listener, const Key& key) {
+std::optional<RankZero> admit_one(const core::Descriptor& listener, const Key& key) {
   if (!await(listener.get(), POLLIN, Clock::now() + longest)) return std::nullopt;
-  Coordinator coordinator{core::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)),
-                          {}};
-  const int socket = coordinator.socket.get();
+  RankZero rank_zero{core::Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)), {}};
+  const int socket = rank_zero.socket.get();
   Acceptance acceptance(key);
   while (acceptance.state() == Acceptance::State::Reading) {
     const auto frame = acceptance.wanted();
@@ -243,27 +232,27 @@ std::optional<Coordinator> admit_one(const core::Descriptor& listener, const Key
   }
   if (acceptance.state() != Acceptance::State::Trusted) __builtin_trap();  // it is honest
   if (!send_all(socket, raw(acceptance.admission()), Clock::now() + longest)) return std::nullopt;
-  coordinator.session = acceptance.session();
-  return coordinator;
+  rank_zero.session = acceptance.session();
+  return rank_zero;
 }
 
-bool tell(Coordinator& coordinator, const Saying& saying) {
-  const Key& key = coordinator.session.key;
+bool tell(RankZero& rank_zero, const Saying& saying) {
+  const Key& key = rank_zero.session.key;
   Reply reply;
   constexpr auto kinds = static_cast<std::uint8_t>(ReplyKind::Died);
   reply.kind = static_cast<ReplyKind>(1 + saying.kind % kinds);
-  const auto frame = sealed(key, {Direction::FromRankZero, coordinator.frames++}, changed(reply, saying.reply));
-  if (!say(coordinator.socket.get(), raw(frame), saying.reply_sent)) return false;
+  const auto frame = sealed(key, {Direction::FromRankZero, rank_zero.frames++}, changed(reply, saying.reply));
+  if (!say(rank_zero.socket.get(), raw(frame), saying.reply_sent)) return false;
   if (reply.kind != ReplyKind::Table) return true;
   std::vector<Member> table;
   for (std::size_t rank = 0; rank < gathered; ++rank) table.push_back(honest_member(rank));
   Member& entry = table[saying.entry % gathered];
   entry = changed(entry, saying.member);
   const auto bytes = std::as_bytes(std::span(table));
-  const Mac seal = seal_of(key, {Direction::FromRankZero, coordinator.frames++}, bytes);
+  const Mac seal = seal_of(key, {Direction::FromRankZero, rank_zero.frames++}, bytes);
   std::vector<std::byte> whole(bytes.begin(), bytes.end());
   whole.insert(whole.end(), raw(seal).begin(), raw(seal).end());
-  return say(coordinator.socket.get(), whole, saying.table_sent);
+  return say(rank_zero.socket.get(), whole, saying.table_sent);
 }
 
 }  // namespace
@@ -274,15 +263,15 @@ void join_a_job(std::span<const std::byte> bytes) {
   Opened listener = open_listener(resolve(config.coordinator, config.port).addresses.at(0), 1);
   if (!listener.socket) __builtin_trap();
   std::atomic<bool> over = false;
-  std::thread rank_zero([&] {
-    auto coordinator = admit_one(listener.socket, key);
-    if (!coordinator) return;
-    const auto member = hear<Member>(coordinator->socket.get(), coordinator->session.key, {Direction::ToRankZero, 0});
+  std::thread others([&] {
+    auto rank_zero = admit_one(listener.socket, key);
+    if (!rank_zero) return;
+    const auto member = hear<Member>(rank_zero->socket.get(), rank_zero->session.key, {Direction::ToRankZero, 0});
     if (!member) return;
     if (problem_with(*member, gathered)) __builtin_trap();
     bool makes_sense = true;
-    while (!bytes.empty() && makes_sense) makes_sense = tell(*coordinator, take_front<Saying>(bytes));
-    (void)shutdown(coordinator->socket.get(), SHUT_WR);
+    while (!bytes.empty() && makes_sense) makes_sense = tell(*rank_zero, take_front<Saying>(bytes));
+    (void)shutdown(rank_zero->socket.get(), SHUT_WR);
     while (!over) std::this_thread::sleep_for(100us);  // it may have something to say
   });
   survive([&] {
@@ -291,7 +280,7 @@ void join_a_job(std::span<const std::byte> bytes) {
     rendezvous->confirm({});
   });
   over = true;
-  rank_zero.join();
+  others.join();
 }
 
 }  // namespace fuzz

@@ -16,6 +16,7 @@
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "tcp_input.hpp"
 #include "tcp_parsers.hpp"
 
 namespace fuzz {
@@ -24,17 +25,6 @@ namespace {
 using namespace cobre::comm;
 using namespace cobre::comm::tcp;
 using namespace std::chrono_literals;
-
-constexpr auto longest = 4s;  // of anything here: a rank that takes longer does not answer
-
-template <class Frame>
-Frame take_front(std::span<const std::byte>& bytes) {
-  Frame frame;
-  const std::size_t count = std::min(bytes.size(), sizeof frame);
-  if (count > 0) std::memcpy(static_cast<void*>(&frame), bytes.data(), count);
-  bytes = bytes.subspan(count);
-  return frame;
-}
 
 struct Pair {
   Pair() {
@@ -205,7 +195,7 @@ void receive_mail(std::span<const std::byte> bytes) {
   Mailroom room(
       0, job_size,
       MailPipes(std::move(connected), wire, sentinel, note, guard, {policy, std::chrono::milliseconds(longest), 10s}));
-  fuzz::receive_all(room, stream.size());
+  receive_letters(room, stream.size());
 }
 
 void receive(std::span<const std::byte> bytes) {

@@ -22,7 +22,7 @@ void watch(std::span<const std::byte> bytes);
 [[nodiscard]] std::vector<std::byte> with_believable_letters(std::span<const std::byte> bytes);
 /// Receives whatever there may be of it.
 template <class Mailroom>
-void receive_all(Mailroom& room, std::size_t stream_bytes) {
+void receive_letters(Mailroom& room, std::size_t stream_bytes) {
   const std::size_t receives = 1 + stream_bytes / sizeof(cobre::comm::algorithms::Letter);
   for (std::size_t i = 0; i < receives; ++i) {
     std::array<std::byte, 128> buffer{};
