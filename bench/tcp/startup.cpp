@@ -42,5 +42,6 @@ int main() {
       return cobre::comm::TcpBackend::connect(config);
     });
   };
-  return report("tcp", true) && report("tcp, sockets alone", false) ? 0 : 1;
+  const bool with_memory = report("tcp", true);
+  return report("tcp, sockets alone", false) && with_memory ? 0 : 1;
 }

@@ -28,6 +28,18 @@ constexpr std::size_t mebibyte = 1024 * kibibyte;
 const Tuning ethernet{{.message = 15, .byte = 0.8e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
 const Tuning loopback{{.message = 3.5, .byte = 0.25e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
 
+TEST(Costs, ThatNothingCanHaveAreNotBelieved) {
+  EXPECT_TRUE(is_sensible(Costs{}));
+  EXPECT_TRUE(is_sensible(ethernet.costs));
+  for (double Costs::*const one : {&Costs::message, &Costs::byte, &Costs::folded}) {
+    for (const double nonsense : {std::nan(""), HUGE_VAL, -1.0, 0.0, 1e300, 1e-300}) {
+      Costs costs;
+      costs.*one = nonsense;
+      EXPECT_FALSE(is_sensible(costs)) << nonsense;
+    }
+  }
+}
+
 // The first size, doubling, from which on another algorithm than recursive doubling is taken.
 std::size_t end_of_doubling(std::size_t ranks, const Tuning& tuning) {
   std::size_t bytes = 8;

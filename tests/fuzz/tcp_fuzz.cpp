@@ -10,11 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "comm/algorithms/calibrate.hpp"
 #include "comm/algorithms/mailroom.hpp"
+#include "comm/algorithms/tuning.hpp"
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/arbiter.hpp"
 #include "comm/backends/tcp/credential.hpp"
@@ -22,8 +25,10 @@
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/notices.hpp"
+#include "comm/backends/tcp/part_doors.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
+#include "tcp_gathering.hpp"
 #include "tcp_parsers.hpp"
 #include "tcp_rank.hpp"
 
@@ -200,38 +205,80 @@ class FuzzPipes {
 };
 
 void messages(std::span<const std::byte> bytes) {
-  using algorithms::Letter;
-  std::vector<std::byte> stream(bytes.begin(), bytes.end());
-  // Most letters are made believable, so that some get past the first check, and none is longer than memory.
-  std::uint64_t number = 0;
-  for (std::size_t place = 0; place + sizeof(Letter) <= stream.size();) {
-    Letter letter;
-    std::memcpy(&letter, stream.data() + place, sizeof letter);
-    letter.bytes %= 512;
-    if (letter.magic % 8 != 0) {
-      letter = {.from = 1, .realm = letter.realm, .tag = letter.tag % 4, .bytes = letter.bytes, .number = number++};
-    }
-    std::memcpy(stream.data() + place, &letter, sizeof letter);
-    place += sizeof letter + letter.bytes;
-  }
-  const std::size_t receives = 1 + stream.size() / sizeof(Letter);
+  std::vector<std::byte> stream = fuzz::with_believable_letters(bytes);
+  const std::size_t length = stream.size();
   algorithms::Mailroom<FuzzPipes> room(0, job_size, FuzzPipes(std::move(stream)));
-  for (std::size_t i = 0; i < receives; ++i) {
-    std::array<std::byte, 128> buffer{};
-    cobre::comm::detail::Transfer receive("recv",
-                                          {1, static_cast<std::int64_t>(i % 4), cobre::comm::detail::Realm::Channel},
-                                          buffer.data(), i * 37 % buffer.size(), 1 + i % 3, i % 2 == 0);
-    try {
-      room.start(receive);
-      if (room.test(receive) && receive.message_bytes > receive.bytes) __builtin_trap();
-    } catch (const CommError&) {
-    }
-  }
+  fuzz::receive_letters(room, length);
 }
 
 void address(std::span<const std::byte> bytes) {
   const auto parsed = parse_host_and_port({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (parsed && (parsed->host.empty() || parsed->port == 0)) __builtin_trap();
+}
+
+// What each rank says that it has opened for its parts, and where one of them is known to be.
+void part_doors(std::span<const std::byte> bytes) {
+  std::array<std::size_t, job_size> lengths{};
+  std::memcpy(lengths.data(), bytes.data(), std::min(bytes.size(), sizeof lengths));
+  bytes = bytes.subspan(std::min(bytes.size(), sizeof lengths));
+  const auto known = body_from<Address::Wire>(bytes);
+  bytes = bytes.subspan(std::min(bytes.size(), sizeof known));
+  if (const auto liar = who_claims_too_many(lengths)) {
+    if (lengths.at(*liar) < largest_job) __builtin_trap();
+    return;
+  }
+  // As much as would be taken for them.
+  std::vector<Address::Wire> all(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}));
+  if (!all.empty()) std::memcpy(all.data(), bytes.data(), std::min(bytes.size(), all.size() * sizeof all[0]));
+  auto begin = all.begin();
+  for (const std::size_t length : lengths) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(length);
+    const auto door = door_among({begin, end}, known);
+    if (door && (door->bytes != known.bytes || door->scope != known.scope)) __builtin_trap();
+    begin = end;
+  }
+}
+
+// Rank 0 that conducts the measurement of costs, and what it says that they are.
+struct Conductor {
+  static std::size_t rank() noexcept { return 1; }
+  static std::size_t size() noexcept { return 2; }
+  static void send(std::size_t, const void*, std::size_t) {}
+  void recv(std::size_t, void* in, std::size_t bytes) {
+    if (stream.size() < bytes) throw CollectiveFailed({"barrier", 1, 2}, 0, "the end");
+    std::memcpy(in, stream.data(), bytes);
+    stream = stream.subspan(bytes);
+  }
+  // The lengths are those of buffers: the sanitizer looks at every byte.
+  void exchange(std::size_t, const void* out, std::size_t out_bytes, std::size_t, void* in, std::size_t in_bytes) {
+    const std::vector<std::byte> sent(static_cast<const std::byte*>(out),
+                                      static_cast<const std::byte*>(out) + out_bytes);
+    std::memset(in, 1, in_bytes);
+  }
+  std::span<const std::byte> stream;
+};
+
+void calibrate_with(std::span<const std::byte> bytes) {
+  Conductor conductor{bytes};
+  algorithms::Tuning tuning;
+  std::vector<std::byte> out(algorithms::calibration::longest);
+  std::vector<std::byte> in(algorithms::calibration::longest);
+  try {
+    algorithms::calibration::answer(conductor, out, in);
+    conductor.recv(0, &tuning.costs, sizeof tuning.costs);
+  } catch (const CommError&) {
+    return;
+  }
+  if (!algorithms::is_sensible(tuning.costs)) return;
+  for (const std::size_t length : {std::size_t{8}, std::size_t{100'000}, std::size_t{1} << 30}) {
+    constexpr std::size_t longest_piece = std::size_t{16} << 20;
+    const std::size_t piece = algorithms::reduction_piece_bytes(job_size, tuning);
+    const std::size_t link = algorithms::chain_piece_bytes(job_size, length, tuning);
+    if (piece == 0 || piece > longest_piece || link == 0 || link > longest_piece) __builtin_trap();
+    (void)algorithms::choose_broadcast(job_size, length, tuning);
+    (void)algorithms::choose_allreduce(job_size, length, false, tuning);
+    (void)algorithms::choose_allgatherv(job_size, length, tuning);
+  }
 }
 
 }  // namespace
@@ -253,6 +300,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case fuzz::Parser::Vouch: vouch(bytes); break;
     case fuzz::Parser::Watch: fuzz::watch(bytes); break;
     case fuzz::Parser::Receive: fuzz::receive(bytes); break;
+    case fuzz::Parser::Coordinator: fuzz::coordinate_visitors(bytes); break;
+    case fuzz::Parser::Joiner: fuzz::join_a_job(bytes); break;
+    case fuzz::Parser::PartDoors: part_doors(bytes); break;
+    case fuzz::Parser::Calibrate: calibrate_with(bytes); break;
+    case fuzz::Parser::Mail: fuzz::receive_mail(bytes); break;
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "comm/backends/tcp/credential.hpp"
+#include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/wire.hpp"
 
 namespace fuzz {
@@ -22,9 +23,14 @@ enum class Parser : std::uint8_t {
   Introduce,
   Vouch,
   Watch,
-  Receive
+  Receive,
+  Coordinator,
+  Joiner,
+  PartDoors,
+  Calibrate,
+  Mail
 };
-inline constexpr std::uint8_t parser_count = static_cast<std::uint8_t>(Parser::Receive) + 1;
+inline constexpr std::uint8_t parser_count = static_cast<std::uint8_t>(Parser::Mail) + 1;
 
 inline constexpr std::uint32_t job_size = 4;
 
@@ -54,5 +60,40 @@ struct Received {
   std::uint8_t missing = 0;
 };
 inline constexpr std::size_t most_messages = 8;
+
+/// How a frame comes that was sealed as it should be: changed afterwards in one place, where `by` is not zero, or not
+/// to its end.
+enum class Cut : std::uint8_t { None, Shorter, NothingAtAll };
+inline constexpr std::uint8_t cuts = static_cast<std::uint8_t>(Cut::NothingAtAll) + 1;
+struct Sending {
+  std::uint8_t cut = 0;
+  std::uint8_t by = 0;
+  std::uint16_t place = 0;
+};
+
+/// Of `Coordinator`: one that knows the secret and comes as rank 1, 2, 1, … before those for whom rank 0 waits. What is
+/// not zero is changed of what an honest rank says.
+inline constexpr std::uint32_t gathered = 3;
+struct Visit {
+  std::uint8_t leaves = 0;  // modulo 2: as soon as it has been answered
+  std::uint8_t reserved = 0;
+  Sending member_sent;
+  Sending outcome_sent;
+  std::array<std::uint8_t, sizeof(cobre::comm::tcp::Member)> member{};
+  std::array<std::uint8_t, 72> outcome{};  // of its first bytes
+};
+inline constexpr std::size_t most_visits = 8;
+
+/// Of `Joiner`: what rank 0 says to rank 1, which has proved itself and said who it is.
+struct Saying {
+  std::uint8_t kind = 0;  // less one: of ReplyKind, whatever is changed of it below
+  std::uint8_t reserved = 0;
+  Sending reply_sent;
+  Sending table_sent;                                                   // after a table was announced
+  std::array<std::uint8_t, 72> reply{};                                 // of its first bytes
+  std::array<std::uint8_t, sizeof(cobre::comm::tcp::Member)> member{};  // of one entry of the table
+  std::uint8_t entry = 0;
+  std::uint8_t reserved_too = 0;
+};
 
 }  // namespace fuzz

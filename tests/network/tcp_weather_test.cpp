@@ -1,7 +1,10 @@
 // Networks that lose, delay, or know only one kind of address.
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include "comm/backends/tcp/address.hpp"
+#include "comm/core/descriptor.hpp"
 #include "support/lossy_link.hpp"
 #include "support/tcp_ranks.hpp"
 
@@ -116,6 +119,62 @@ TEST(TcpWeather, WithIpv6AloneNothingIsMissed) {
   }
   auto ranks = start_over(network, 4, "[fd77::1]", work);
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
+// Such an address means nothing without the number of an interface, and the second host has another number for its own.
+// What would have the same number there leads nowhere.
+TEST(TcpWeather, LinkLocalAddressesAreReachedThroughEachHostsOwnInterface) {
+  const Network network(2);
+  network.add_address(0, "fe80::77:1/64 nodad");
+  network.add_interface(1, "eth1", "fe80::77:2/64 nodad");
+  network.unplug(1);
+  constexpr std::size_t size = 6;
+  const auto configs = test::tcp_configs(size, [](TcpConfig& config) {
+    config.coordinator = config.rank % 2 == 0 ? "[fe80::77:1%eth0]" : "[fe80::77:1%eth1]";
+    config.connect_timeout = 8s;
+  });
+  const auto connect = [&](std::size_t rank) {
+    network.enter(rank % 2);
+    return TcpBackend::connect(configs[rank]);
+  };
+  auto ranks = test::start_group(size, connect, [](const TcpBackend& comm) -> std::string {
+    // To one of the other host with whom there is no connection yet, by whoever is first.
+    if (comm.rank() == 0) comm.send(3, 3);
+    if (comm.rank() == 3 && comm.recv<int>(0) != 3) return "another message";
+    const auto part = comm.split(static_cast<int>(comm.rank() / 3), -static_cast<int>(comm.rank()));
+    if (part->allreduce(1, ReduceOp::Sum) != 3) return "wrong sum of a part";
+    return work(comm);
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "right");
+}
+
+TEST(TcpWeather, ANameServerThatDoesNotAnswerDelaysNobodyBeyondTheDeadline) {
+  const Network network(1);
+  for (const std::size_t rank : {0U, 1U}) {
+    test::Process waiting([&]() -> std::string {
+      network.enter(0);
+      // One that takes questions: of one that is not there the kernel would say so.
+      const auto server =
+          cobre::comm::tcp::Address::from_wire({.family = 4, .port = 53, .scope = 0, .bytes = {127, 0, 0, 1}});
+      const cobre::comm::core::Descriptor silent(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+      if (bind(silent.get(), server->get(), server->length()) != 0) return "no name server";
+      Network::use_name_server("127.0.0.1");
+      auto configs = test::tcp_configs(2, [](TcpConfig& config) {
+        config.coordinator = "rank-zero.test";
+        config.connect_timeout = 500ms;
+      });
+      const auto begin = test::Clock::now();
+      const std::string words = outcome_of([&] { (void)TcpBackend::connect(configs[rank]); });
+      return test::Clock::now() - begin < 2s ? words : "too late: " + words;
+    });
+    const std::string words = waiting.words();
+    EXPECT_NE(
+        words.find("the host 'rank-zero.test' of COBRE_TCP_COORDINATOR is not known: the resolver did not answer in "
+                   "time"),
+        std::string::npos)
+        << words;
+    EXPECT_EQ(words.find("too late"), std::string::npos) << words;
+  }
 }
 
 }  // namespace

@@ -51,14 +51,10 @@ class Network {
   }
 
   /// This process sees another /etc/hosts.
-  static void use_hosts_file(const std::string& content) {
-    const std::string file = "hosts-" + std::to_string(getpid());
-    std::ofstream(file) << content;
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) {
-      throw std::runtime_error("cannot replace /etc/hosts");
-    }
-    (void)unlink(file.c_str());
+  static void use_hosts_file(const std::string& content) { use_file("/etc/hosts", content); }
+  /// This process asks that name server.
+  static void use_name_server(const std::string& address) {
+    use_file("/etc/resolv.conf", "nameserver " + address + "\n");
   }
 
   /// Pulls the plug: no end of the cable hears of it from the other.
@@ -73,6 +69,15 @@ class Network {
   }
   void add_address(std::size_t host, const std::string& address) const {
     in(host_name(host), "ip addr add " + address + " dev eth0");
+  }
+
+  /// A second interface of that host at the same switch.
+  void add_interface(std::size_t host, const std::string& name, const std::string& address) const {
+    const std::string port = name + "p" + std::to_string(host);
+    in(switch_name(), "ip link add " + port + " type veth peer name " + name + " netns " + host_name(host));
+    in(switch_name(), "ip link set " + port + " master br0 up");
+    in(host_name(host), "ip link set " + name + " up");
+    in(host_name(host), "ip addr add " + address + " dev " + name);
   }
 
   /// A second interface of that host, from which nothing arrives anywhere. The kernel would soon give up on a
@@ -106,6 +111,15 @@ class Network {
   }
 
  private:
+  static void use_file(const std::string& path, const std::string& content) {
+    const std::string file = "seen-" + std::to_string(getpid());
+    std::ofstream(file) << content;
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(file.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+      throw std::runtime_error("cannot replace " + path);
+    }
+    (void)unlink(file.c_str());
+  }
   [[nodiscard]] std::string host_name(std::size_t host) const { return name_ + "h" + std::to_string(host); }
   [[nodiscard]] std::string switch_name() const { return name_ + "sw"; }
   static void run(const std::string& command) {

@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "comm/core/text.hpp"
 
 namespace {
 
@@ -138,7 +143,28 @@ TEST(Errors, TimedOutListsTheMissingRanks) {
 
   std::vector<std::size_t> many(40);
   std::iota(many.begin(), many.end(), 0);
-  EXPECT_NE(std::string(TimedOut(where, 1, many).what()).find("14, 15 and 24 more;"), std::string::npos);
+  EXPECT_NE(std::string(TimedOut(where, 1, many).what()).find("for ranks 0-39;"), std::string::npos);
+  for (std::size_t& rank : many) rank *= 2;
+  EXPECT_NE(std::string(TimedOut(where, 1, many).what()).find("28, 30 and 24 more;"), std::string::npos);
+}
+
+TEST(RankList, NamesThoseThatFollowEachOtherByTheFirstAndTheLast) {
+  const auto list = [](const std::vector<std::size_t>& ranks, std::size_t most = 16) {
+    return core::rank_list(ranks, most);
+  };
+  EXPECT_EQ(list({7}), "rank 7");
+  EXPECT_EQ(list({0, 1}), "ranks 0 and 1");
+  EXPECT_EQ(list({0, 1, 3}), "ranks 0, 1 and 3");
+  EXPECT_EQ(list({0, 1, 2}), "ranks 0-2");
+  EXPECT_EQ(list({3, 4, 5, 6, 20}), "ranks 3-6 and 20");
+  EXPECT_EQ(list({1, 4, 5, 8, 9, 10}), "ranks 1, 4, 5 and 8-10");
+  EXPECT_EQ(list({2, 1, 0}), "ranks 2, 1 and 0") << "in the order that they have";
+  EXPECT_EQ(list({1, 2, 3, 5, 7, 8}, 2), "ranks 1-3, 5 and 2 more");
+  std::vector<std::size_t> odd;
+  for (std::size_t rank = 1; rank < 1024; rank += 2) odd.push_back(rank);
+  const std::string all = list(odd, core::all_of_them);
+  EXPECT_EQ(std::ranges::count(all, ','), 510);
+  EXPECT_TRUE(all.ends_with(", 1021 and 1023"));
 }
 
 TEST(Errors, CollectiveMismatchNamesFieldAndRanks) {

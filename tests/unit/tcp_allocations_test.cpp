@@ -1,5 +1,6 @@
 // An operation that was done once takes no memory when it is done again: not over sockets alone, nor where hosts work
-// as one rank each. What other threads of the process take is not on its path.
+// as one rank each. What other threads of the process take is not on its path. And strangers cost a place at the door,
+// whatever they say there.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "comm/backends/tcp/reception.hpp"
 #include "support/tcp_ranks.hpp"
+#include "unit/tcp_visits.hpp"
 
 namespace {
 
@@ -156,6 +159,49 @@ TEST(TcpOperations, OfHostsGatherPartsInRankOrderWithoutACopyOfThem) {
     return words;
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "");
+}
+
+using namespace cobre::comm::tcp;
+using namespace std::chrono_literals;
+
+TEST(TcpAcceptance, TakesNoMemoryForAStranger) {
+  const Key key = key_from_secret("the job");
+  Challenge challenge;
+  challenge.nonce = random_bytes();
+  std::string words(reinterpret_cast<const char*>(&challenge), sizeof challenge);
+  words.resize(words.size() + sizeof(Proof), 'x');
+  const auto before = allocations;
+  Acceptance acceptance(key);
+  for (const char c : words) {
+    ASSERT_EQ(acceptance.state(), Acceptance::State::Reading);
+    acceptance.wanted().front() = static_cast<std::byte>(c);
+    (void)acceptance.advance(1);
+  }
+  EXPECT_EQ(acceptance.state(), Acceptance::State::Failed);
+  EXPECT_EQ(allocations - before, 0U);
+}
+
+TEST(TcpReception, TakesNoMoreMemoryForAStrangerTheMoreItSays) {
+  std::vector<cobre::comm::core::Descriptor> doors;
+  doors.push_back(open_listener(resolve("127.0.0.1", 0).addresses.at(0), 8).socket);
+  const Address here = Address::local_of(doors.front().get());
+  Reception reception(key_from_secret("the job"), std::move(doors), 8);
+  Challenge challenge;
+  challenge.nonce = random_bytes();
+  const std::string good_start(reinterpret_cast<const char*>(&challenge), sizeof challenge);
+  std::size_t strangers = 0;
+  for (const std::string& words : {std::string(), std::string(1, 'x'), std::string(sizeof(Challenge), 'x'), good_start,
+                                   good_start + std::string(100'000, 'x'), std::string(100'000, 'x')}) {
+    {
+      const auto visitor = test::knock(here);
+      (void)send_all(visitor.get(), std::as_bytes(std::span(words)), Clock::now() + 1s);
+    }
+    const auto before = allocations;
+    const auto deadline = Clock::now() + 5s;
+    while (reception.strangers() == strangers && Clock::now() < deadline) EXPECT_TRUE(reception.serve().empty());
+    EXPECT_EQ(allocations - before, 1U) << "its place, after " << words.size() << " bytes";
+    EXPECT_EQ(reception.strangers(), ++strangers);
+  }
 }
 
 }  // namespace

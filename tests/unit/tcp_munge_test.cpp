@@ -1,17 +1,39 @@
 // MUNGE in the place of a secret, by a real munged.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <munge.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "comm/backends/tcp/credential.hpp"
 #include "support/mounts.hpp"
 #include "support/tcp_ranks.hpp"
+#include "unit/environment.hpp"
+
+namespace {
+
+int credentials_to_refuse = 0;  // that this process, and those that it starts, ask for next
+
+}  // namespace
+
+// MUNGE, when it hiccups.
+munge_err_t munge_encode(char** text, munge_ctx_t context, const void* payload, int length) {
+  if (credentials_to_refuse > 0) {
+    --credentials_to_refuse;
+    *text = nullptr;
+    return EMUNGE_SOCKET;
+  }
+  static const auto real = reinterpret_cast<decltype(&munge_encode)>(dlsym(RTLD_NEXT, "munge_encode"));
+  return real(text, context, payload, length);
+}
 
 namespace {
 
@@ -98,6 +120,79 @@ TEST_F(TcpMunge, StandsInForTheSecretOfAJob) {
     config.munge = true;
   }));
   for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+std::vector<cobre::comm::TcpConfig> vouched_configs(std::size_t size, std::chrono::milliseconds timeout) {
+  return test::tcp_configs(size, [&](auto& config) {
+    config.secret = {};
+    config.munge = true;
+    config.connect_timeout = timeout;
+  });
+}
+
+void expect_contains(const std::string& words, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(words.find(part), std::string::npos) << words;
+}
+
+// Slurm gives the ports of an ended step to the next one, and a rank that did not hear of the end still knocks there.
+TEST_F(TcpMunge, LetsNoRankOfAnEarlierStepTakeThePlaceOfATrueOne) {
+  const auto configs = vouched_configs(2, 20s);
+  auto stale_config = configs[1];
+  stale_config.connect_timeout = 2s;
+  test::ScopedEnvironment environment;
+  environment.set("SLURM_JOB_ID", "4711");
+  const std::vector<std::array<std::string, 3>> changes{
+      {"SLURM_STEP_ID", "0", "1"}, {"SLURM_JOB_ID", "4710", "4711"}, {"SLURM_RESTART_COUNT", "1", "2"}};
+  for (const auto& [name, before, now] : changes) {
+    environment.set(name, before);
+    auto stale = test::start_connecting({stale_config});
+    environment.set(name, now);
+    auto ranks = test::start_connecting({configs[0]});
+    // It has knocked where the true one is still to come, in vain.
+    expect_contains(stale[0].words(),
+                    {"rank 1 of 2 waited 2000 ms for rank 0", "a rank of another step of Slurm listens"});
+    ranks.push_back(std::move(test::start_connecting({configs[1]}).front()));
+    for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine") << name;
+  }
+}
+
+TEST_F(TcpMunge, SaysWhereOnlyRanksOfAnotherStepCame) {
+  const auto configs = vouched_configs(2, 700ms);
+  test::ScopedEnvironment environment;
+  environment.set("SLURM_JOB_ID", "4711");
+  environment.set("SLURM_STEP_ID", "0");
+  auto stale = test::start_connecting({configs[1]});
+  environment.set("SLURM_STEP_ID", "1");
+  auto rank_zero = test::start_connecting({configs[0]});
+  expect_contains(rank_zero[0].words(), {"rank 1 did not come", "did not prove that they belong to this step"});
+  EXPECT_NE(stale[0].words(), "fine");
+}
+
+TEST_F(TcpMunge, OfOneStepLetsItsRanksIn) {
+  test::ScopedEnvironment environment;
+  environment.set("SLURM_JOB_ID", "4711");
+  environment.set("SLURM_STEP_ID", "3");
+  auto ranks = test::start_connecting(vouched_configs(3, 20s));
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST_F(TcpMunge, ThatFailsOnceAtRankZeroEndsNoJob) {
+  const auto configs = vouched_configs(3, 20s);
+  credentials_to_refuse = 2;
+  auto ranks = test::start_connecting({configs[0]});
+  credentials_to_refuse = 0;
+  for (auto& rank : test::start_connecting({configs[1], configs[2]})) ranks.push_back(std::move(rank));
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+}
+
+TEST_F(TcpMunge, ThatFailsAtRankZeroAgainAndAgainIsSaid) {
+  const auto configs = vouched_configs(2, 700ms);
+  credentials_to_refuse = 1'000'000;
+  auto rank_zero = test::start_connecting({configs[0]});
+  credentials_to_refuse = 0;
+  auto rank = test::start_connecting({configs[1]});
+  expect_contains(rank_zero[0].words(), {"rank 1 did not come", "MUNGE did not vouch for rank 0 when some came"});
+  EXPECT_NE(rank[0].words(), "fine");
 }
 
 TEST_F(TcpMunge, KeepsOutWhoOnlyKnowsThatThereIsNoSecret) {

@@ -66,6 +66,18 @@ TEST(TcpAddress, SurvivesTheWire) {
   EXPECT_FALSE(Address::from_wire({.family = 5, .port = 1, .scope = 0, .bytes = {}}));
 }
 
+TEST(TcpAddress, ThatNeedsAnInterfaceGetsThatOfWhoHearsOfIt) {
+  const auto said = [](std::uint8_t second_byte) {
+    return Address::Wire{.family = 6, .port = 1, .scope = 3, .bytes = {0xfe, second_byte}};
+  };
+  const Address here = Address::from_wire({.family = 6, .port = 2, .scope = 7, .bytes = {0xfe, 0x80}}).value();
+  EXPECT_EQ(Address::as_seen_from(here, said(0x80)).scope, 7U);
+  EXPECT_EQ(Address::as_seen_from(here, said(0xbf)).scope, 7U);
+  EXPECT_EQ(Address::as_seen_from(here, said(0xc0)).scope, 0U) << "not link-local";
+  EXPECT_EQ(Address::as_seen_from(Address(), said(0x80)).scope, 0U);
+  EXPECT_EQ(Address::as_seen_from(here, said(0x80)).port, 1);
+}
+
 // ---- configuration ------------------------------------------------------------------------------------------------
 
 TEST(TcpConfigTest, ReadsEverythingFromTheEnvironment) {

@@ -13,6 +13,7 @@
 #include "comm/backends/tcp/sockets.hpp"
 #include "support/slurm_job.hpp"
 #include "support/tcp_ranks.hpp"
+#include "unit/tcp_visits.hpp"
 
 namespace {
 
@@ -80,6 +81,30 @@ TEST(TcpRendezvous, ListsTheRanksThatNeverCame) {
   for (auto& rank : start_connecting(configs)) {
     expect_contains(rank.words(), {"of 5 ranks, ranks 1 and 3 did not come", "within 2000 ms"});
   }
+}
+
+TEST(TcpRendezvous, ListsTheRanksThatNeverCameHoweverManyTheyAre) {
+  const auto configs = tcp_configs(60, [](auto& config) { config.connect_timeout = 2s; });
+  for (auto& rank : start_connecting({configs[0], configs[1], configs[20]})) {
+    expect_contains(rank.words(), {"of 60 ranks, ranks 2-19 and 21-59 did not come", "let no firewall stand between"});
+  }
+}
+
+// Rank 0 can say all that it knows; a frame has an end, where the others would lose what they can do about it.
+TEST(TcpRendezvous, TellsWhatToDoAlsoWhereAFrameHoldsNoWholeListOfTheRanksThatNeverCame) {
+  TcpConfig config = tcp_configs(1).front();
+  config.size = 1024;
+  config.connect_timeout = 3s;
+  auto rank_zero = start_connecting({config});
+  std::vector<test::Proven> here;
+  for (config.rank = 701; config.rank < 901; config.rank += 2) here.push_back(test::come_as_rank(config));
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  EXPECT_EQ(test::hear_reply(here.back(), 0, until).kind, cobre::comm::tcp::ReplyKind::Accepted);
+  expect_contains(rank_zero[0].words(), {"ranks 1-700, 702, 704, 706, ", ", 896, 898 and 900-1023 did not come",
+                                         "let no firewall stand between"});
+  const auto last = test::hear_reply(here.back(), 1, until);
+  EXPECT_EQ(last.kind, cobre::comm::tcp::ReplyKind::Failed);
+  expect_contains(last.text.words(), {"ranks 1-700, 702, ", " more did not come", "let no firewall stand between"});
 }
 
 // Rank 1 would have given up before rank 0, which alone knows who is missing.

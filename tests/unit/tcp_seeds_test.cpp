@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "comm/algorithms/calibrate.hpp"
 #include "comm/algorithms/letter.hpp"
 #include "comm/backends/tcp/address.hpp"
 #include "comm/backends/tcp/handshake.hpp"
@@ -186,8 +190,144 @@ std::vector<Seed> seeds_of_operations() {
   return seeds;
 }
 
+// Those who come to rank 0, each of whom knows the secret.
+std::vector<Seed> seeds_of_visitors() {
+  using fuzz::Cut;
+  using fuzz::Visit;
+  const auto with_member = [](std::size_t place, std::uint8_t by) {
+    Visit one;
+    one.member.at(place) = by;
+    return one;
+  };
+  const auto with_outcome = [](Reached reached, std::string_view words) {
+    Outcome outcome;
+    outcome.reached = reached;
+    outcome.text.say(words);
+    Visit one;
+    for (std::size_t i = 0; i < one.outcome.size(); ++i) {
+      one.outcome[i] = static_cast<std::uint8_t>(raw(outcome)[i] ^ raw(Outcome{})[i]);
+    }
+    return one;
+  };
+  std::vector<Seed> seeds;
+  const auto add = [&](const std::string& name, const auto&... visits) {
+    seeds.push_back(seed(name, Parser::Coordinator, raw(visits)...));
+  };
+  add("job");
+  add("job_of_visitors", Visit{}, Visit{});
+  add("visitor_of_another_size", with_member(offsetof(Member, size), 1));
+  add("visitor_without_a_place", with_member(offsetof(Member, rank), 1), with_member(offsetof(Member, rank), 0x80));
+  add("visitor_in_place_of_another", Visit{}, with_member(offsetof(Member, rank), 1 ^ 2));
+  add("visitor_without_an_address", with_member(offsetof(Member, door), 4));
+  add("visitor_of_another_host", with_member(offsetof(Member, host), 1),
+      with_member(offsetof(Member, host_name), 0x1b));
+  Visit one;
+  one.leaves = 1;
+  add("visitor_that_leaves", one);
+  one = {};
+  one.member_sent = {.cut = 0, .by = 1, .place = offsetof(Member, pid)};
+  Visit shorter;
+  shorter.member_sent.cut = static_cast<std::uint8_t>(Cut::Shorter);
+  Visit silent;
+  silent.member_sent.cut = static_cast<std::uint8_t>(Cut::NothingAtAll);
+  add("visitors_cut_off", one, shorter, silent);
+  add("visitor_that_reaches_nobody", with_outcome(Reached::Unreachable, "rank 2 is \x1b[31mfar"));
+  add("visitor_that_was_not_reached", with_outcome(Reached::SomeDidNotCome, "rank 2 did not"));
+  add("visitor_of_no_known_outcome", with_outcome(static_cast<Reached>(77), ""));
+  one = {};
+  one.outcome_sent = {.cut = 0, .by = 1, .place = 20};
+  shorter = {};
+  shorter.outcome_sent.cut = static_cast<std::uint8_t>(Cut::Shorter);
+  add("outcomes_cut_off", one, shorter);
+  return seeds;
+}
+
+// What a rank hears of rank 0.
+std::vector<Seed> seeds_of_rank_zero() {
+  using fuzz::Cut;
+  using fuzz::Saying;
+  const auto saying = [](ReplyKind kind, std::uint32_t rank = 0, std::string_view words = {}) {
+    Reply reply;
+    reply.rank = rank;
+    reply.text.say(words);
+    Saying one;
+    one.kind = static_cast<std::uint8_t>(kind) - 1;
+    for (std::size_t i = offsetof(Reply, rank); i < one.reply.size(); ++i) {
+      one.reply[i] = static_cast<std::uint8_t>(raw(reply)[i]);
+    }
+    return one;
+  };
+  const Saying accepted = saying(ReplyKind::Accepted, 100);
+  const Saying table = saying(ReplyKind::Table);
+  const Saying go = saying(ReplyKind::Go);
+  std::vector<Seed> seeds;
+  const auto add = [&](const std::string& name, const auto&... sayings) {
+    seeds.push_back(seed(name, Parser::Joiner, raw(sayings)...));
+  };
+  add("gathered", accepted, table, go);
+  add("left_alone", accepted);
+  add("asked_to_wait_for_weeks", saying(ReplyKind::Accepted, ~0U));
+  add("refused", saying(ReplyKind::Refused, 0, "no \x1b[31mroom"));
+  add("failed", accepted, saying(ReplyKind::Failed, 0, "rank 2 did not come"));
+  add("failed_at_last", accepted, table, saying(ReplyKind::Failed, 0, "rank 2 is far"));
+  add("died", accepted, saying(ReplyKind::Died, 2, "node"));
+  add("died_outside_of_the_job", accepted, saying(ReplyKind::Died, fuzz::gathered, "node"));
+  add("gone_too_early", accepted, go);
+  Saying one = accepted;
+  one.reply[0] = 1 ^ 77;
+  add("unknown_reply", one);
+  one = accepted;
+  one.reply_sent.by = 1;
+  add("reply_that_was_changed", one);
+  one.reply_sent = {.cut = static_cast<std::uint8_t>(Cut::Shorter), .by = 0, .place = 0};
+  add("reply_cut_off", one);
+  one = table;
+  one.table_sent.by = 1;
+  add("table_that_was_changed", accepted, one);
+  one.table_sent = {.cut = static_cast<std::uint8_t>(Cut::Shorter), .by = 0, .place = 0};
+  add("table_cut_off", accepted, one);
+  one = table;
+  one.entry = 2;
+  one.member.at(offsetof(Member, rank)) = 1;
+  add("table_with_a_rank_twice", accepted, one, go);
+  one = table;
+  one.member.at(offsetof(Member, door)) = 4 ^ 6;
+  one.member.at(offsetof(Member, host)) = 1;
+  one.member.at(offsetof(Member, placement)) = 1;
+  add("table_with_another_host", accepted, one, go);
+  return seeds;
+}
+
+std::vector<Seed> seeds_of_parts_and_costs() {
+  std::vector<Seed> seeds;
+  const auto door = [](const char* host, std::uint16_t port) { return resolve(host, port).addresses.at(0).to_wire(); };
+  using Lengths = std::array<std::size_t, job_size>;
+  seeds.push_back(seed("part_doors", Parser::PartDoors, raw(Lengths{2, 1, 0, 1}), raw(door("127.0.0.1", 4000)),
+                       raw(door("10.0.0.1", 1)), raw(door("127.0.0.1", 2)), raw(door("::", 3)),
+                       raw(door("127.0.0.1", 4))));
+  seeds.push_back(seed("part_doors_that_add_up_to_few", Parser::PartDoors, raw(Lengths{~std::size_t{0}, 2, 0, 0}),
+                       raw(door("127.0.0.1", 4000))));
+  seeds.push_back(seed("part_doors_beyond_any_memory", Parser::PartDoors, raw(Lengths{1, 1, std::size_t{1} << 40, 1}),
+                       raw(door("127.0.0.1", 4000))));
+  constexpr auto words_of = [](double one) { return std::bit_cast<std::uint64_t>(one); };
+  using Words = std::array<std::uint64_t, 8>;
+  const std::uint64_t over = algorithms::calibration::over;
+  seeds.push_back(seed("costs", Parser::Calibrate,
+                       raw(Words{1, 1, 16384, over, words_of(3.5), words_of(0.25e-3), words_of(0.1e-3), 1})));
+  seeds.push_back(
+      seed("costs_of_a_length_beyond_the_longest", Parser::Calibrate,
+           raw(Words{1, algorithms::calibration::longest + 1, words_of(3.5), words_of(1), words_of(1), 0})));
+  seeds.push_back(
+      seed("costs_that_nothing_can_have", Parser::Calibrate,
+           raw(Words{over, words_of(std::numeric_limits<double>::quiet_NaN()), words_of(1e300), words_of(-1), 0})));
+  return seeds;
+}
+
 std::vector<Seed> all_seeds() {
   std::vector<Seed> seeds = seeds_of_notices();
+  for (Seed& one : seeds_of_visitors()) seeds.push_back(std::move(one));
+  for (Seed& one : seeds_of_rank_zero()) seeds.push_back(std::move(one));
+  for (Seed& one : seeds_of_parts_and_costs()) seeds.push_back(std::move(one));
   for (Seed& one : seeds_of_sentinels()) seeds.push_back(std::move(one));
   for (Seed& one : seeds_of_operations()) seeds.push_back(std::move(one));
   Challenge challenge;
@@ -211,10 +351,12 @@ std::vector<Seed> all_seeds() {
   seeds.push_back(seed("host_and_port", Parser::Address, text("node1:4000")));
   using algorithms::Letter;
   const std::string long_message(300, 'x');
-  seeds.push_back(seed("messages", Parser::Messages, raw(Letter{.from = 1, .realm = 1, .bytes = 8}), text("12345678"),
-                       raw(Letter{.from = 1, .realm = 1, .tag = 1, .number = 1}),
-                       raw(Letter{.from = 1, .tag = 2, .bytes = long_message.size(), .number = 2}), text(long_message),
-                       raw(Letter{.from = 1, .tag = 3, .bytes = 2, .number = 3}), text("ab")));
+  for (const auto& [name, parser] : {std::pair("messages", Parser::Messages), std::pair("mail", Parser::Mail)}) {
+    seeds.push_back(seed(name, parser, raw(Letter{.from = 1, .realm = 1, .bytes = 8}), text("12345678"),
+                         raw(Letter{.from = 1, .realm = 1, .tag = 1, .number = 1}),
+                         raw(Letter{.from = 1, .tag = 2, .bytes = long_message.size(), .number = 2}),
+                         text(long_message), raw(Letter{.from = 1, .tag = 3, .bytes = 2, .number = 3}), text("ab")));
+  }
   fuzz::Vouching vouching;
   vouching.credential.bytes = 40;
   std::ranges::fill(std::span(vouching.credential.text).first(40), 'm');
@@ -269,6 +411,25 @@ TEST(TcpSeeds, OfRanksAndTablesAreBelieved) {
   const auto apart = table(1, "::1");
   ASSERT_TRUE(is_table(apart));
   EXPECT_EQ(find_hosts(apart, 0).list.size(), job_size);
+}
+
+TEST(TcpReplies, NameOnlyRanksOfTheJob) {
+  Reply reply;
+  reply.kind = ReplyKind::Died;
+  for (const std::uint32_t rank : {0U, job_size - 1}) {
+    reply.rank = rank;
+    EXPECT_TRUE(is_sensible(reply, job_size));
+  }
+  for (const std::uint32_t rank : {job_size, ~0U}) {
+    reply.rank = rank;
+    EXPECT_FALSE(is_sensible(reply, job_size));
+  }
+  reply.kind = ReplyKind::Accepted;
+  EXPECT_TRUE(is_sensible(reply, job_size)) << "there it is a time";
+  for (const std::uint32_t kind : {0U, 7U}) {
+    reply.kind = static_cast<ReplyKind>(kind);
+    EXPECT_FALSE(is_sensible(reply, job_size));
+  }
 }
 
 }  // namespace

@@ -92,6 +92,26 @@ TEST(TcpStranger, WhoIsSlowOnPurposeIsDroppedAfterTwoSeconds) {
   });
 }
 
+// It knows the secret, as a program of the same user that is no rank may.
+TEST(TcpStranger, WhoProvesToBelongAndThenDoesNotSayWhichRankItIsIsDroppedAfterTwoSeconds) {
+  const auto configs = tcp_configs(2, [](auto& config) { config.connect_timeout = 20s; });
+  auto first = start_connecting({configs[0]});
+  const test::Proven silent = test::prove(configs[1]);
+  const test::Proven slow = test::prove(configs[1]);
+  const auto begin = Clock::now();
+  while (Clock::now() - begin < 1500ms) {
+    (void)send_all(slow.socket.get(), std::as_bytes(std::span("x", 1)), Clock::now() + 1s);
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(test::hung_up(silent.socket.get()));
+  }
+  EXPECT_EQ(all_that_comes(silent.socket.get(), 3s), "");
+  EXPECT_EQ(all_that_comes(slow.socket.get(), 3s), "");
+  EXPECT_LT(Clock::now() - begin, 3s);
+  auto second = start_connecting({configs[1]});
+  EXPECT_EQ(first[0].words(), "fine");
+  EXPECT_EQ(second[0].words(), "fine");
+}
+
 TEST(TcpStranger, WhoGuessesTheProofIsNotAdmitted) {
   expect_a_job_to_survive([](const Address& address) {
     const Descriptor socket = knock(address);

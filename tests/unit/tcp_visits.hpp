@@ -11,6 +11,9 @@
 #include <utility>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/handshake.hpp"
+#include "comm/backends/tcp/messages.hpp"
+#include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/backends/tcp/sockets.hpp"
 
 namespace test {
@@ -29,6 +32,43 @@ inline cobre::comm::core::Descriptor knock(const cobre::comm::tcp::Address& addr
   }
   ADD_FAILURE() << "nobody ever listened at " << address.text();
   return {};
+}
+
+/// One who has proved to rank 0 that it knows the secret.
+struct Proven {
+  cobre::comm::core::Descriptor socket;
+  cobre::comm::tcp::Session session;
+};
+inline Proven prove(const cobre::comm::TcpConfig& config) {
+  using namespace cobre::comm::tcp;
+  using namespace std::chrono_literals;
+  Proven one{knock(coordinator_address(config)), {}};
+  Introduction met = introduce(one.socket.get(), job_key(config), Purpose::Join, config.rank, 0, Clock::now() + 2s);
+  EXPECT_EQ(met.refusal, Refusal::None);
+  one.session = met.session;
+  return one;
+}
+
+/// And says which rank it is.
+inline Proven come_as_rank(const cobre::comm::TcpConfig& config) {
+  using namespace cobre::comm::tcp;
+  using namespace std::chrono_literals;
+  Proven one = prove(config);
+  Member member = present(config);
+  member.door = Address::local_of(one.socket.get()).to_wire();
+  const auto frame = sealed(one.session.key, {Direction::ToRankZero, 0}, member);
+  EXPECT_TRUE(send_all(one.socket.get(), raw(frame), Clock::now() + 2s));
+  return one;
+}
+
+/// The next thing that rank 0 says to it.
+inline cobre::comm::tcp::Reply hear_reply(const Proven& one, std::uint32_t number,
+                                          cobre::comm::tcp::Clock::time_point until) {
+  using namespace cobre::comm::tcp;
+  Sealed<Reply> frame;
+  EXPECT_TRUE(receive_all(one.socket.get(), std::as_writable_bytes(std::span(&frame, 1)), until));
+  EXPECT_TRUE(seal_holds(one.session.key, {Direction::FromRankZero, number}, frame));
+  return frame.body;
 }
 
 /// Until the other side hangs up, or says nothing for that long.

@@ -98,7 +98,7 @@ Costs calibrate(T& transport, bool shared_cores = false) {
     }
   }
   broadcast_binomial(transport, reinterpret_cast<std::byte*>(&costs), sizeof costs, 0);
-  return costs;
+  return is_sensible(costs) ? costs : Costs{};
 }
 
 }  // namespace cobre::comm::algorithms

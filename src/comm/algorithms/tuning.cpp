@@ -92,6 +92,11 @@ std::size_t clamped_piece(double bytes, std::size_t smallest, std::size_t larges
 
 }  // namespace
 
+bool is_sensible(const Costs& costs) noexcept {
+  return std::ranges::all_of(std::array{costs.message, costs.byte, costs.folded},
+                             [](double cost) { return cost >= 1e-9 && cost <= 1e9; });
+}
+
 bool is_exact(ReduceOp op, ElementType type) noexcept {
   // Integers wrap, and extremes have a total order (-0 below +0, the lower index of equals): all but rounding.
   if (op != ReduceOp::Sum && op != ReduceOp::Prod) return true;

@@ -20,6 +20,9 @@ struct Costs {
   std::uint64_t shared_cores = 0;
 };
 
+/// Whether anything can cost that: what another rank measured is not believed beyond it, and lengths are made of it.
+[[nodiscard]] bool is_sensible(const Costs& costs) noexcept;
+
 enum class BroadcastAlgorithm : std::uint8_t { Binomial, ScatterAllgather, Chain };
 enum class AllreduceAlgorithm : std::uint8_t { RecursiveDoubling, GatherAndFold, Rabenseifner, Pairwise, Ring };
 enum class AllgathervAlgorithm : std::uint8_t { Ring, Bruck };

@@ -22,16 +22,20 @@ std::string quoted(std::string_view value) {
   return out;
 }
 
-std::string rank_list(std::span<const std::size_t> ranks) {
-  constexpr std::size_t longest = 16;
+std::string rank_list(std::span<const std::size_t> ranks, std::size_t most) {
   if (ranks.size() == 1) return core::format("rank {}", ranks[0]);
+  constexpr std::size_t shortest_run = 3;
   std::string out = "ranks ";
-  const std::size_t shown = ranks.size() > longest ? longest : ranks.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (i > 0) out += (i + 1 == ranks.size()) ? " and " : ", ";
-    out += core::format("{}", ranks[i]);
+  std::size_t begin = 0;
+  for (std::size_t shown = 0; begin < ranks.size() && shown < most; ++shown) {
+    std::size_t end = begin + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (end - begin < shortest_run) end = begin + 1;
+    if (begin > 0) out += end == ranks.size() ? " and " : ", ";
+    out += end - begin > 1 ? core::format("{}-{}", ranks[begin], ranks[end - 1]) : core::format("{}", ranks[begin]);
+    begin = end;
   }
-  if (shown < ranks.size()) out += core::format(" and {} more", ranks.size() - shown);
+  if (begin < ranks.size()) out += core::format(" and {} more", ranks.size() - begin);
   return out;
 }
 

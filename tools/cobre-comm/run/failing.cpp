@@ -124,7 +124,7 @@ void Job::press_on() {
   pressed_ = true;
 }
 
-// "rank 3 before its first operation, ranks 0, 1 and 2 in barrier".
+// "rank 3 before its first operation, ranks 0-2 in barrier".
 std::string Job::whereabouts_of_running() const {
   std::map<std::string, std::vector<std::size_t>> places;
   if (is_relay()) return "their agents have told where their ranks are";

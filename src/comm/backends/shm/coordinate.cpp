@@ -236,10 +236,11 @@ class Coordinator {
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
       if (!members_[rank].here) missing.push_back(rank);
     }
-    give_up(core::format(
-        "of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
-        "with the same COBRE_SHM_NAME",
-        config_.size, core::rank_list(missing), core::quoted(config_.name), config_.connect_timeout.count()));
+    give_up(
+        core::format("of {} ranks, {} did not come to the group {} within {} ms; start all of them on this machine "
+                     "with the same COBRE_SHM_NAME",
+                     config_.size, core::rank_list(missing, core::all_of_them), core::quoted(config_.name),
+                     config_.connect_timeout.count()));
   }
 
   [[noreturn]] void give_up_on_size(const core::Descriptor& link, const Hello& hello) const {

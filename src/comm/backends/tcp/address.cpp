@@ -131,6 +131,12 @@ std::optional<Address> Address::from_wire(const Wire& wire) noexcept {
   return std::nullopt;
 }
 
+Address::Wire Address::as_seen_from(const Address& near, Wire said) noexcept {
+  const bool is_link_local = said.family == 6 && said.bytes[0] == 0xfe && (said.bytes[1] & 0xc0) == 0x80;  // fe80::/10
+  said.scope = is_link_local ? near.to_wire().scope : 0;
+  return said;
+}
+
 Address Address::local_of(int socket) noexcept {
   Address address;
   socklen_t length = sizeof(address.storage_);

@@ -49,6 +49,9 @@ class Address {
   [[nodiscard]] Wire to_wire() const noexcept;
   /// Nothing where it is no address.
   [[nodiscard]] static std::optional<Address> from_wire(const Wire& wire) noexcept;
+  /// What another host says, as this one has to say it, whose own end of the connection with it is `near`: each host
+  /// numbers its interfaces by itself, and a link-local address leads nowhere without such a number.
+  [[nodiscard]] static Wire as_seen_from(const Address& near, Wire said) noexcept;
 
   /// The near and the far end of a socket.
   [[nodiscard]] static Address local_of(int socket) noexcept;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/reception.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/core/crash_point.hpp"
@@ -23,6 +24,10 @@ namespace {
 Trust trust_of(const TcpConfig& config) {
   if (config.munge) return Trust::Munge;
   return is_for_one_user(config) ? Trust::SameUser : Trust::Secret;
+}
+
+std::string step_of(const TcpConfig& config) {
+  return config.munge ? step_of_slurm() : std::string();
 }
 
 using namespace std::chrono_literals;
@@ -58,7 +63,7 @@ class Coordinator final : public Rendezvous {
         where_{"connect", 0, config.size},
         key_(job_key(config)),
         deadline_(Clock::now() + config.connect_timeout),
-        reception_(key_, open_doors(), config.size + spare_places, trust_of(config)),
+        reception_(key_, open_doors(), config.size + spare_places, trust_of(config), step_of(config)),
         arrived_(config.size) {
     own_ = present(config);
   }
@@ -101,13 +106,14 @@ class Coordinator final : public Rendezvous {
  private:
   std::vector<core::Descriptor> open_doors() {
     std::vector<core::Descriptor> doors;
-    const auto addresses = coordinator_addresses(config_, deadline_);
+    addresses_ = coordinator_addresses(config_, deadline_);
     const auto give_up = std::min(deadline_, Clock::now() + patience_with_predecessor);
     std::string problem;
-    std::vector<Address> wanted = addresses;
+    std::vector<Address> wanted = addresses_;
     if (!config_.bind_address.empty()) {
-      wanted = {bind_address_of(config_, addresses.front().family()).value_or(addresses.front())};
-      wanted.front().set_port(addresses.front().port());
+      const Address& first = addresses_.front();
+      wanted = {bind_address_of(config_, first.family(), deadline_).value_or(first)};
+      wanted.front().set_port(first.port());
     }
     for (;;) {
       int worst = 0;
@@ -220,8 +226,9 @@ class Coordinator final : public Rendezvous {
     std::vector<Address> doors;
     gathering.members.resize(config_.size);
     for (std::size_t rank = 1; rank < config_.size; ++rank) {
-      gathering.members[rank] = arrived_[rank]->member;
       Address near = Address::local_of(arrived_[rank]->socket.get());
+      gathering.members[rank] = arrived_[rank]->member;
+      gathering.members[rank].door = Address::as_seen_from(near, arrived_[rank]->member.door);
       near.set_port(0);
       if (std::ranges::none_of(doors, [&](const Address& door) { return same_host(door, near); })) {
         gathering.doors.push_back(open_door(near));
@@ -325,8 +332,8 @@ class Coordinator final : public Rendezvous {
   [[nodiscard]] bool listens_to_itself() const {
     const std::string host = coordinator_of(config_).host;
     if (host == "localhost" || host == "::1" || host.starts_with("127.")) return false;
-    return config_.bind_address.empty() && std::ranges::all_of(coordinator_addresses(config_, Clock::now()),
-                                                               [](const Address& one) { return one.is_loopback(); });
+    return config_.bind_address.empty() &&
+           std::ranges::all_of(addresses_, [](const Address& one) { return one.is_loopback(); });
   }
 
   [[noreturn]] void give_up_on_missing() {
@@ -334,30 +341,50 @@ class Coordinator final : public Rendezvous {
     for (std::size_t rank = 1; rank < arrived_.size(); ++rank) {
       if (!arrived_[rank]) missing.push_back(rank);
     }
-    std::string words =
-        core::format("of {} ranks, {} did not come to {} within {} ms", config_.size, core::rank_list(missing),
-                     core::quoted(config_.coordinator), config_.connect_timeout.count());
+    const auto words_with = [&](const std::string& those) {
+      return core::format("of {} ranks, {} did not come to {} within {} ms{}", config_.size, those,
+                          core::quoted(config_.coordinator), config_.connect_timeout.count(), why_some_are_missing());
+    };
+    std::string words = words_with(core::rank_list(missing, core::all_of_them));
+    // A frame holds less: whoever gets it cut off shall still be told what to do.
+    const bool fits = words.size() < Reply{}.text.characters.size();
+    tell_all(failure(fits ? words : words_with(core::rank_list(missing, 8))));
+    throw InitializationFailed("tcp", words);
+  }
+
+  [[nodiscard]] std::string why_some_are_missing() const {
     if (const auto& other = reception_.other_user()) {
-      words += core::format(
+      return core::format(
           "; a process of user {} was turned away, because this one is user {}'s: without a secret a job is for one "
           "user, and COBRE_TCP_SECRET_FILE lets all in who have it",
           *other, geteuid());
-    } else if (reception_.strangers() > 0) {
+    }
+    if (!reception_.munge_problem().empty()) {
+      return core::format("; MUNGE did not vouch for rank 0 when some came ({}): see what munged does there",
+                          reception_.munge_problem());
+    }
+    if (reception_.strangers() > 0 && config_.munge) {
       const auto& last = reception_.last_stranger();
-      words += core::format(
+      return core::format(
+          "; {} connections did not prove that they belong to this step of the same user, the last one from {}: does a "
+          "rank of an earlier job still run there, or another munged?",
+          reception_.strangers(), last ? last->text() : "nowhere");
+    }
+    if (reception_.strangers() > 0) {
+      const auto& last = reception_.last_stranger();
+      return core::format(
           "; {} connections did not prove that they know the job's secret, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
           reception_.strangers(), last ? last->text() : "nowhere");
-    } else if (!config_.secret.empty() && listens_to_itself()) {
+    }
+    if (!config_.secret.empty() && listens_to_itself()) {
       // Debian's /etc/hosts gives a machine's own name such an address.
-      words += core::format(
+      return core::format(
           "; on this machine {} is a loopback address, where no other machine can reach rank 0: name "
           "one that they can, or bind rank 0 to it with COBRE_TCP_BIND_ADDR",
           core::quoted(config_.coordinator));
-    } else {
-      words += "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
     }
-    give_up(words);
+    return "; start all of them with the same COBRE_TCP_COORDINATOR, and let no firewall stand between";
   }
 
   Reply news_of(std::size_t rank) const {
@@ -381,6 +408,7 @@ class Coordinator final : public Rendezvous {
   Where where_;
   Key key_;
   Clock::time_point deadline_;
+  std::vector<Address> addresses_;  // of the coordinator, which is this rank
   Reception reception_;
   std::list<Candidate> candidates_;
   std::vector<std::unique_ptr<Arrived>> arrived_;  // by rank; nobody at 0, which is this one

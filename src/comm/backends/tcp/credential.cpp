@@ -1,5 +1,6 @@
 #include "comm/backends/tcp/credential.hpp"
 
+#include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/errors.hpp>
 
 #include <cstdlib>
@@ -9,14 +10,22 @@
 #ifdef COBRE_COMM_MUNGE
 #include <munge.h>
 #include <unistd.h>
+#endif
 
 #include "comm/core/format.hpp"
-#endif
 
 namespace cobre::comm::tcp {
 
-Key key_between(const Bytes32& connector, const Bytes32& acceptor) {
-  return authenticate(connector, {label("cobre-comm tcp: vouched for"), raw(acceptor)});
+Key key_between(const Bytes32& connector, const Bytes32& acceptor, std::string_view step) {
+  return authenticate(connector, {label("cobre-comm tcp: vouched for"), raw(acceptor), label(step)});
+}
+
+std::string step_of_slurm() {
+  const auto job = slurm::job_id();
+  if (!job) return {};
+  // A job that is queued again keeps its number, and its steps are counted from 0 again.
+  const auto restarts = slurm::detail::text("SLURM_RESTART_COUNT").value_or("0");
+  return core::format("{}.{}.{}", *job, slurm::step_id().value_or(""), restarts);
 }
 
 // Apart from the calls of MUNGE: whoever can connect may send what these read.
@@ -47,7 +56,7 @@ bool has_munge() noexcept {
   return true;
 }
 
-Credential write_credential(const Bytes32& secret) {
+Written try_to_write_credential(const Bytes32& secret) {
   const MungeContext context(munge_ctx_create(), &munge_ctx_destroy);
   char* text = nullptr;
   munge_err_t error = context ? EMUNGE_SUCCESS : EMUNGE_NO_MEMORY;
@@ -59,13 +68,19 @@ Credential write_credential(const Bytes32& secret) {
   Credential credential;
   const std::size_t length = text == nullptr ? 0 : std::strlen(text);
   if (error != EMUNGE_SUCCESS || length == 0 || length >= credential.text.size()) {
-    throw InitializationFailed("tcp", core::format("MUNGE does not vouch for this process ({}); start munged, or set "
-                                                   "COBRE_TCP_SECRET_FILE on every rank",
-                                                   munge_strerror(error)));
+    return {std::nullopt, munge_strerror(error)};
   }
   std::memcpy(credential.text.data(), text, length);
   credential.bytes = static_cast<std::uint32_t>(length);
-  return credential;
+  return {credential, {}};
+}
+
+Credential write_credential(const Bytes32& secret) {
+  const Written written = try_to_write_credential(secret);
+  if (written.credential) return *written.credential;
+  throw InitializationFailed("tcp", core::format("MUNGE does not vouch for this process ({}); start munged, or set "
+                                                 "COBRE_TCP_SECRET_FILE on every rank",
+                                                 written.problem));
 }
 
 std::optional<Bytes32> read_credential(const Credential& credential) {
@@ -85,6 +100,9 @@ std::optional<Bytes32> read_credential(const Credential& credential) {
 
 bool has_munge() noexcept {
   return false;
+}
+Written try_to_write_credential(const Bytes32&) {
+  return {};
 }
 Credential write_credential(const Bytes32&) {
   throw InitializationFailed("tcp", "this build knows no MUNGE; set COBRE_TCP_SECRET_FILE on every rank");

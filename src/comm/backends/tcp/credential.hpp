@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "comm/backends/tcp/keys.hpp"
 
@@ -30,12 +32,21 @@ using CredentialText = decltype(Credential::text);
 /// Whether this build can use MUNGE at all.
 [[nodiscard]] bool has_munge() noexcept;
 
+/// The credential, or why MUNGE writes none.
+struct Written {
+  std::optional<Credential> credential;
+  std::string problem;
+};
+[[nodiscard]] Written try_to_write_credential(const Bytes32& secret);
 /// Throws InitializationFailed where MUNGE does not run.
 [[nodiscard]] Credential write_credential(const Bytes32& secret);
 /// Nothing where it was not written for and by this user, or was read before.
 [[nodiscard]] std::optional<Bytes32> read_credential(const Credential& credential);
 
-/// The key of a connection, from what the two ends gave each other.
-[[nodiscard]] Key key_between(const Bytes32& connector, const Bytes32& acceptor);
+/// The key of a connection, from what the two ends gave each other, and which step both must be of: MUNGE vouches for
+/// the user, who may have an earlier job that still knocks.
+[[nodiscard]] Key key_between(const Bytes32& connector, const Bytes32& acceptor, std::string_view step);
+/// Which step of Slurm this process is of, one of a job that was started again included; empty outside of Slurm.
+[[nodiscard]] std::string step_of_slurm();
 
 }  // namespace cobre::comm::tcp

@@ -97,9 +97,9 @@ class Endpoint {
   /// Once all are connected. `check` throws where a rank is gone that the network alone knows of.
   void complete(const std::function<void()>& check);
 
-  template <class T>
-  [[nodiscard]] std::vector<std::vector<T>> gather_lists(const detail::OperationRecord& record,
-                                                         const std::vector<T>& own);
+  /// Collective over the whole. What each rank says that it has opened.
+  [[nodiscard]] std::vector<std::vector<Address::Wire>> gather_doors(const detail::OperationRecord& record,
+                                                                     const std::vector<Address::Wire>& own);
   [[nodiscard]] Gathering open_doors(const detail::Division& division, bool networked, Outcome& outcome);
   void confirm_parts(const detail::Division& division, Outcome outcome);
 

@@ -42,7 +42,7 @@ class Joiner final : public Rendezvous {
     knock();
     core::crash_point<"tcp.join.connected">();
     const Address near = Address::local_of(socket_.get());
-    Address door = bind_address_of(config_, near.family()).value_or(near);
+    Address door = bind_address_of(config_, near.family(), deadline_).value_or(near);
     gathering.doors.push_back(open_door(door));
     gathering.source = door;
     Member member = present(config_);
@@ -71,6 +71,7 @@ class Joiner final : public Rendezvous {
     }
     const bool whole = same(seal, seal_of(session_.key, {Direction::FromRankZero, received_++}, table));
     if (!whole || !is_table(gathering.members)) throw_nonsense();
+    for (Member& one : gathering.members) one.door = Address::as_seen_from(near, one.door);
     core::crash_point<"tcp.join.told">();
     return gathering;
   }
@@ -102,7 +103,7 @@ class Joiner final : public Rendezvous {
 
   bool knock_at(const Address& address) {
     const auto now = Clock::now();
-    const auto source = bind_address_of(config_, address.family());
+    const auto source = bind_address_of(config_, address.family(), deadline_);
     Opened opened = open_connection(address, source, std::min(deadline_, now + patience_with_one_address));
     if (!opened.socket) {
       note(core::format("{} at {}", std::strerror(opened.error), address.text()));
@@ -130,10 +131,12 @@ class Joiner final : public Rendezvous {
         return true;
       case Refusal::Silent: note(core::format("whoever listens at {} does not answer", address.text())); break;
       case Refusal::Stranger:
-        note_cause(
-            core::format("whoever listens at {} does not know the job's secret: do all ranks have the same "
-                         "COBRE_TCP_SECRET_FILE?",
-                         address.text()));
+        note_cause(config_.munge ? core::format("a rank of another step of Slurm listens at {}: give each job its own "
+                                                "COBRE_TCP_PORT, or wait for that one to end",
+                                                address.text())
+                                 : core::format("whoever listens at {} does not know the job's secret: do all ranks "
+                                                "have the same COBRE_TCP_SECRET_FILE?",
+                                                address.text()));
         break;
       case Refusal::NotAdmitted: note(core::format("{} closed the connection", address.text())); break;
     }
@@ -158,7 +161,7 @@ class Joiner final : public Rendezvous {
     if (!send_all(socket, bytes, until) || !receive_all(socket, bytes, until)) return std::nullopt;
     const auto theirs = read_credential(credential);
     if (!theirs) return std::nullopt;
-    return key_between(ours, *theirs);
+    return key_between(ours, *theirs, step_of_slurm());
   }
 
   [[noreturn]] void throw_no_coordinator() const {
@@ -183,6 +186,7 @@ class Joiner final : public Rendezvous {
     if (!receive_all(socket_.get(), bytes, deadline_ + patience_with_coordinator)) throw_rank_zero_lost();
     if (!seal_holds(session_.key, {Direction::FromRankZero, received_++}, frame)) throw_nonsense();
     reply_ = frame.body;
+    if (!is_sensible(reply_, config_.size)) throw_nonsense();
     switch (reply_.kind) {
       case ReplyKind::Accepted:
       case ReplyKind::Table:
@@ -193,7 +197,6 @@ class Joiner final : public Rendezvous {
         throw PeerFailed(where_,
                          {.rank = reply_.rank, .host = reply_.text.words(), .pid = {}, .signal = {}, .exit_code = {}});
     }
-    throw_nonsense();
   }
 
   [[noreturn]] void throw_rank_zero_lost() const {

@@ -33,6 +33,11 @@ std::optional<std::string> problem_with(const Member& member, std::size_t size) 
   return std::nullopt;
 }
 
+bool is_sensible(const Reply& reply, std::size_t size) noexcept {
+  if (reply.kind < ReplyKind::Accepted || reply.kind > ReplyKind::Died) return false;
+  return reply.kind != ReplyKind::Died || reply.rank < size;
+}
+
 bool is_table(std::span<const Member> members) {
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     const Member& member = members[rank];

@@ -96,6 +96,8 @@ template <class Body>
 /// The job on its way to a rank, unreadable for others; the same again makes it readable.
 [[nodiscard]] Bytes32 masked(const Bytes32& job, const Key& session);
 
+/// Whether a rank of a job of that size can use what rank 0 says.
+[[nodiscard]] bool is_sensible(const Reply& reply, std::size_t size) noexcept;
 /// What is wrong with a rank that presents itself to a job of that size; nothing where it is welcome.
 [[nodiscard]] std::optional<std::string> problem_with(const Member& member, std::size_t size);
 /// Whether a table makes sense: each rank in its place, with an address.

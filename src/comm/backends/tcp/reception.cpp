@@ -19,8 +19,9 @@ constexpr int most_accepted_at_once = 32;  // between two looks at everybody els
 
 }  // namespace
 
-Reception::Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places, Trust trust)
-    : key_(key), listeners_(std::move(listeners)), places_(places), trust_(trust) {}
+Reception::Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places, Trust trust,
+                     std::string step)
+    : key_(key), listeners_(std::move(listeners)), places_(places), trust_(trust), step_(std::move(step)) {}
 
 void Reception::close() noexcept {
   listeners_.clear();
@@ -114,10 +115,15 @@ bool Reception::take_credential(Visitor& visitor) {
   const auto theirs = read_credential(visitor.credential);
   if (!theirs) return false;
   const Bytes32 ours = random_bytes();
-  const Credential answer = write_credential(ours);
+  Written answer = try_to_write_credential(ours);
+  if (!answer.credential) {
+    // A moment ago it could read. Who is turned away comes again; those who are here need not hear of it.
+    munge_problem_ = std::move(answer.problem);
+    return false;
+  }
   std::size_t sent = 0;
-  if (send_some(socket, raw(answer), sent) != Moved::All) return false;
-  visitor.acceptance = Acceptance(key_between(*theirs, ours));
+  if (send_some(socket, raw(*answer.credential), sent) != Moved::All) return false;
+  visitor.acceptance = Acceptance(key_between(*theirs, ours, step_));
   visitor.vouched = true;
   return true;
 }

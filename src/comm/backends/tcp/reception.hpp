@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <list>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/backends/tcp/credential.hpp"
@@ -32,7 +33,9 @@ enum class Trust { Secret, Munge, SameUser };
 
 class Reception {
  public:
-  Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places, Trust trust = Trust::Secret);
+  /// `step`: where MUNGE vouches for the user, which step of Slurm a visitor must be of.
+  Reception(const Key& key, std::vector<core::Descriptor> listeners, std::size_t places, Trust trust = Trust::Secret,
+            std::string step = {});
 
   [[nodiscard]] bool open() const noexcept { return !listeners_.empty(); }
   /// Nobody comes any more, and nobody who is not trusted yet ever will be.
@@ -48,6 +51,9 @@ class Reception {
   [[nodiscard]] const std::optional<Address>& last_stranger() const noexcept { return last_stranger_; }
   /// The last one who was turned away because another user started it.
   [[nodiscard]] const std::optional<uid_t>& other_user() const noexcept { return other_user_; }
+  /// Why the last one was turned away for whom MUNGE should have vouched, and did not answer; empty where it always
+  /// did.
+  [[nodiscard]] const std::string& munge_problem() const noexcept { return munge_problem_; }
 
  private:
   struct Visitor {
@@ -69,18 +75,20 @@ class Reception {
   [[nodiscard]] bool lets_in(int connection);
   /// False where the visitor has to go.
   [[nodiscard]] bool listen_to(Visitor& visitor);
-  [[nodiscard]] static bool take_credential(Visitor& visitor);
+  [[nodiscard]] bool take_credential(Visitor& visitor);
 
   Key key_;
   std::vector<core::Descriptor> listeners_;
   std::size_t places_;
   Trust trust_;
+  std::string step_;
   std::list<Visitor> visitors_;  // oldest first; each stays where it is, because its answer points into it
   Clock::time_point
       closed_until_{};  // where no descriptor is left: a door that stays ready would be looked at for ever
   std::size_t strangers_ = 0;
   std::optional<Address> last_stranger_;
   std::optional<uid_t> other_user_;
+  std::string munge_problem_;
 };
 
 }  // namespace cobre::comm::tcp

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "comm/backends/tcp/config.hpp"
+#include "comm/backends/tcp/resolver.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/topology/host.hpp"
@@ -57,7 +58,7 @@ Key link_key_of(const Key& job_key, const Bytes32& job) {
 std::vector<Address> coordinator_addresses(const TcpConfig& config, Clock::time_point deadline) {
   const HostAndPort coordinator = coordinator_of(config);
   for (;;) {
-    Resolution found = resolve(coordinator.host, coordinator.port.value_or(config.port));
+    Resolution found = resolve_by(coordinator.host, coordinator.port.value_or(config.port), deadline);
     if (!found.addresses.empty()) {
       for (const Address& address : found.addresses) require_protection(config, address);
       return found.addresses;
@@ -81,10 +82,10 @@ core::Descriptor open_door(Address address) {
   return std::move(opened.socket);
 }
 
-std::optional<Address> bind_address_of(const TcpConfig& config, int family) {
+std::optional<Address> bind_address_of(const TcpConfig& config, int family, Clock::time_point deadline) {
   if (config.bind_address.empty()) return std::nullopt;
   const auto named = parse_host_and_port(config.bind_address);
-  const Resolution found = named && !named->port ? resolve(named->host, 0) : Resolution{};
+  const Resolution found = named && !named->port ? resolve_by(named->host, 0, deadline) : Resolution{};
   for (const Address& address : found.addresses) {
     if (address.family() != family) continue;
     require_protection(config, address);

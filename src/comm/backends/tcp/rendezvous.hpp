@@ -55,6 +55,6 @@ class Rendezvous {
 /// A door for links at this address, any port.
 [[nodiscard]] core::Descriptor open_door(Address address);
 /// The address to bind to, where the user named one.
-[[nodiscard]] std::optional<Address> bind_address_of(const TcpConfig& config, int family);
+[[nodiscard]] std::optional<Address> bind_address_of(const TcpConfig& config, int family, Clock::time_point deadline);
 
 }  // namespace cobre::comm::tcp

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "comm/backends/tcp/on_host.hpp"
+#include "comm/backends/tcp/part_doors.hpp"
 #include "comm/backends/tcp/perform.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/format.hpp"
@@ -21,21 +22,6 @@ using namespace std::chrono_literals;
 
 // Who makes a lane comes on when its program calls, however long it computes before.
 constexpr std::chrono::milliseconds patience_with_callers = 10min;
-
-bool same_place(const Address::Wire& a, const Address::Wire& b) noexcept {
-  return a.family == b.family && a.scope == b.scope && a.bytes == b.bytes;
-}
-
-// The door by which this rank, which knows `known` of another one, reaches it among those that it has opened.
-std::optional<Address::Wire> door_among(const std::vector<Address::Wire>& opened, const Address::Wire& known) {
-  auto found = std::ranges::find_if(opened, [&](const auto& door) { return same_place(door, known); });
-  // One at any address leads there by the address that is known.
-  if (found == opened.end() && opened.size() == 1) found = opened.begin();
-  if (found == opened.end()) return std::nullopt;
-  Address::Wire door = known;
-  door.port = found->port;
-  return door;
-}
 
 #ifdef COBRE_COMM_HAS_SHM
 // The same division, of the ranks of one host.
@@ -92,18 +78,25 @@ Endpoint::Endpoint(const std::shared_ptr<Endpoint>& whole, const detail::Divisio
 }
 
 // One list a rank.
-template <class T>
-std::vector<std::vector<T>> Endpoint::gather_lists(const detail::OperationRecord& record, const std::vector<T>& own) {
+std::vector<std::vector<Address::Wire>> Endpoint::gather_doors(const detail::OperationRecord& record,
+                                                               const std::vector<Address::Wire>& own) {
   const std::vector<std::size_t> ones(size_, 1);
   std::vector<std::size_t> displs(size_);
   std::iota(displs.begin(), displs.end(), std::size_t{0});
   const std::size_t length = own.size();
   std::vector<std::size_t> lengths(size_);
   execute(record, detail::AllgathervCall{&length, lengths.data(), ones, displs, sizeof length});
+  if (const auto liar = who_claims_too_many(lengths)) {
+    finish(sentinel_->failure_of(*liar));
+    throw CollectiveFailed(
+        {detail::to_string(record.operation), rank_, size_}, 0,
+        core::format("rank {} says that it has {} open doors; its memory, or the network, is corrupt", *liar,
+                     lengths[*liar]));
+  }
   std::exclusive_scan(lengths.begin(), lengths.end(), displs.begin(), std::size_t{0});
-  std::vector<T> all(displs.back() + lengths.back());
-  execute(record, detail::AllgathervCall{own.data(), all.data(), lengths, displs, sizeof(T)});
-  std::vector<std::vector<T>> lists;
+  std::vector<Address::Wire> all(displs.back() + lengths.back());
+  execute(record, detail::AllgathervCall{own.data(), all.data(), lengths, displs, sizeof(Address::Wire)});
+  std::vector<std::vector<Address::Wire>> lists;
   for (std::size_t rank = 0; rank < size_; ++rank) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(displs[rank]);
     lists.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(lengths[rank]));
@@ -129,7 +122,7 @@ Gathering Endpoint::open_doors(const detail::Division& division, bool networked,
     fail(error.what());
   }
   core::crash_point<"tcp.part_doors_open">();
-  const auto doors = gather_lists(division.record, own);
+  const auto doors = gather_doors(division.record, own);
   gathering.deadline =
       Clock::now() +
       (core::is_beside_caller() ? std::max(config_.connect_timeout, patience_with_callers) : config_.connect_timeout);
