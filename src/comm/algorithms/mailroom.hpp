@@ -99,10 +99,13 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
 
   void abandon(Transfer& transfer) noexcept override {
     const Presence presence(*this);
-    if (transfer.direction == Transfer::Direction::In) {
-      take_back_receive(transfer);
-    } else {
+    // From here on nobody else brings it to its end.
+    if (transfer.direction == Transfer::Direction::Out) {
       take_back_send(transfer);
+    } else if (transfer.state == Transfer::State::Done) {
+      give_back(transfer);
+    } else {
+      take_back_receive(transfer);
     }
     if (transfer.state == Transfer::State::UnderWay) settle(transfer, Transfer::State::New);
   }
@@ -113,6 +116,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
 
  private:
   using Boxes::boxes_;
+  using Boxes::give_back;
   using Boxes::look_at;
   using Boxes::look_everywhere;
   using Boxes::pipes_;
