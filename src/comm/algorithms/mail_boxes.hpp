@@ -6,7 +6,9 @@
 //
 // Pipes are the streams of one rank:
 //   enter(where)                   throws where the communicator cannot be used
-//   reach(where, peer)             this rank is going to send to that one
+//   reach(where, peer, patience)   this rank is going to send to that one: whether it can already, for which it may
+//                                  wait so long where it begins to make a way there; throws where there will be none
+//   unfinished()                   whether there is something to be done for which no transfer waits
 //   push(peer, first, second)      as many bytes of the two spans, in this order, as there is room for now
 //   pull(peer, into, most)         as many bytes as there are now; more may be written there until all have come, or …
 //   let_go(peer)                   … that place is given up: returns when nobody writes there any more
@@ -20,6 +22,7 @@
 
 #include <cobre/comm/detail/mailbox.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -86,7 +89,7 @@ class MailBoxes : public detail::Mailbox {
     transfer.come_to(how);
   }
 
-  void begin(Transfer& transfer) {
+  void begin(Transfer& transfer, std::chrono::nanoseconds patience = {}) {
     pipes_.enter(where(transfer.operation));
     transfer.mailbox = this;
     if (transfer.direction == Transfer::Direction::In) {
@@ -103,7 +106,7 @@ class MailBoxes : public detail::Mailbox {
     } else {
       Box& box = boxes_[transfer.envelope.peer];
       require_whole(box.gave_up, transfer);
-      pipes_.reach(where(transfer.operation), transfer.envelope.peer);
+      (void)pipes_.reach(where(transfer.operation), transfer.envelope.peer, patience);
       set_out(transfer);
       box.outgoing.append(transfer);
       (void)give_out(transfer.envelope.peer);

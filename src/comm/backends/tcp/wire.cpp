@@ -324,9 +324,22 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
     if (met.refusal == Refusal::None) return {std::move(opened.socket), {}};
     problem = met.refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
   }
-  return {{},
-          core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
-                       peer, addresses_[peer].text(), problem)};
+  return {{}, cannot_reach(peer, problem)};
+}
+
+std::string Wire::cannot_reach(std::size_t peer, const std::string& problem) const {
+  return core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
+                      peer, addresses_[peer].text(), problem);
+}
+
+Opening Wire::begin_mail(std::size_t peer) const {
+  return Opening({.target = addresses_[peer],
+                  .source = source_,
+                  .key = link_key_,
+                  .purpose = Purpose::Mail,
+                  .from = rank_,
+                  .to = peer,
+                  .host_timeout = host_timeout_});
 }
 
 Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline) {
