@@ -126,6 +126,123 @@ void channel_misuse_cases(Suite<C>& suite) {
   });
 }
 
+/// Receives whose message has come when they are dropped, and nobody has said so to their owner. Every rank takes what
+/// comes by waiting for a message on another channel, which was sent later.
+template <class C>
+void dropped_receive_cases(Suite<C>& suite) {
+  using namespace std::chrono_literals;
+  auto group = suite.group("ChannelDrops");
+
+  group.add("AReceiveThatIsDroppedUnheardLeavesTheMessageThatHasCome", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 1);
+    const auto other = comm.channel(partner_of(comm), 2);
+    for (const std::size_t count : {0U, 1U, 5'000U}) {
+      std::optional dropped = channel.irecv(std::vector<double>(count));
+      auto sending = channel.isend(contribution<double>(comm.rank(), count, 1));
+      channel.send(7);
+      other.send(8);
+      EXPECT_EQ(other.template recv<int>(), 8);
+      dropped.reset();
+      std::vector<double> recv(count);
+      channel.recv(recv);
+      EXPECT_TRUE(all_same(recv, contribution<double>(partner_of(comm), count, 1)));
+      EXPECT_EQ(channel.template recv<int>(), 7);
+      sending.wait();
+    }
+  });
+
+  group.add("ReceivesThatAreDroppedUnheardLeaveTheirMessagesInOrder", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 1);
+    const auto other = comm.channel(partner_of(comm), 2);
+    const std::vector<std::vector<std::size_t>> orders{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};
+    for (const auto& order : orders) {
+      std::array<int, 3> room{};
+      std::vector<cobre::comm::MailRequest> requests;
+      for (int& place : room) requests.push_back(channel.irecv(std::span(&place, 1)));
+      for (int i = 1; i <= 5; ++i) channel.send(10 * i);
+      other.send(8);
+      EXPECT_EQ(other.template recv<int>(), 8);
+      for (const std::size_t one : order) requests[one] = cobre::comm::MailRequest();
+      room = {};
+      for (int i = 1; i <= 5; ++i) EXPECT_EQ(channel.template recv<int>(), 10 * i);
+    }
+    std::array<int, 2> room{};
+    std::vector<cobre::comm::MailRequest> requests;
+    for (int& place : room) requests.push_back(channel.irecv(std::span(&place, 1)));
+    for (int i = 1; i <= 2; ++i) channel.send(i);
+    other.send(8);
+    EXPECT_EQ(other.template recv<int>(), 8);
+    requests.clear();
+    for (int i = 1; i <= 2; ++i) EXPECT_EQ(channel.template recv<int>(), i);
+  });
+
+  group.add("AReceiveThatTookWhatAnotherLeftMayLeaveItInItsPlaceToo", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 1);
+    const auto other = comm.channel(partner_of(comm), 2);
+    std::array<int, 2> room{};
+    std::vector<cobre::comm::MailRequest> requests;
+    for (int& place : room) requests.push_back(channel.irecv(std::span(&place, 1)));
+    for (int i = 1; i <= 3; ++i) channel.send(i);
+    other.send(8);
+    EXPECT_EQ(other.template recv<int>(), 8);
+    requests.clear();
+    { const auto again = channel.irecv(std::span(room).first(1)); }
+    for (int i = 1; i <= 3; ++i) EXPECT_EQ(channel.template recv<int>(), i);
+  });
+
+  group.add("WhatADroppedReceiveLeavesGoesToTheOneThatWaits", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 1);
+    const auto other = comm.channel(partner_of(comm), 2);
+    std::optional dropped = channel.irecv(std::vector<int>(1));
+    auto waiting = channel.irecv(std::vector<int>(1));
+    channel.send(5);
+    other.send(8);
+    EXPECT_EQ(other.template recv<int>(), 8);
+    dropped.reset();
+    EXPECT_EQ(waiting.get(), std::vector{5});
+  });
+
+  group.add("AReceiveThatTimedOutLeavesWhatComesBeforeItIsDropped", [](const C& comm) {
+    const std::size_t partner = partner_of(comm);
+    const auto channel = comm.channel(partner, 1);
+    const auto other = comm.channel(partner, 2);
+    std::optional dropped = channel.irecv(std::vector<int>(1));
+    if (partner != comm.rank()) {
+      EXPECT_THROW(dropped->wait(20ms), cobre::comm::TimedOut);
+    }
+    comm.barrier();
+    channel.send(5);
+    other.send(8);
+    comm.barrier();
+    EXPECT_EQ(other.template recv<int>(), 8);
+    dropped.reset();
+    EXPECT_EQ(channel.template recv<int>(), 5);
+  });
+
+  group.add("AReceiveWhoseOwnerHasHeardOfItTookItsMessage", [](const C& comm) {
+    const auto channel = comm.channel(partner_of(comm), 1);
+    const auto other = comm.channel(partner_of(comm), 2);
+    std::array<int, 4> room{};
+    for (const bool comes_first : {false, true}) {
+      std::vector<cobre::comm::MailRequest> requests;
+      for (int& place : room) requests.push_back(channel.irecv(std::span(&place, 1)));
+      for (int i = 1; i <= 5; ++i) channel.send(i);
+      if (comes_first) {  // so that there is nothing left to wait for
+        other.send(8);
+        EXPECT_EQ(other.template recv<int>(), 8);
+      }
+      requests[0].wait();
+      while (!requests[1].test()) std::this_thread::yield();
+      requests[2].wait();
+      EXPECT_TRUE(requests[2].test());
+      requests[3].wait(30s);
+      requests.clear();
+      EXPECT_EQ(room, (std::array{1, 2, 3, 4}));
+      EXPECT_EQ(channel.template recv<int>(), 5);
+    }
+  });
+}
+
 template <class C>
 void channel_request_cases(Suite<C>& suite) {
   auto group = suite.group("ChannelRequests");
@@ -408,6 +525,7 @@ void channel_cases(Suite<C>& suite) {
   });
 
   channel_request_cases(suite);
+  dropped_receive_cases(suite);
   channel_progress_cases(suite);
   channel_misuse_cases(suite);
 }

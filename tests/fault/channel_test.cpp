@@ -179,6 +179,27 @@ TEST_P(ChannelFault, ASendThatTimesOutHalfWayEndsItsDirectionAndNothingElse) {
   EXPECT_TRUE(words == "other" || words == "PeerF") << words;
 }
 
+TEST_P(ChannelFault, ASendrecvThatTimesOutLosesNothingThatHasCome) {
+  test::Shared<Board> board;
+  auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
+    const auto channel = comm.channel(1 - comm.rank(), 0);
+    if (comm.rank() == 1) {
+      channel.send(7);
+      channel.send(8);
+      eventually([&] { return board->ready == 1; });
+      return "sent";
+    }
+    const std::vector<std::byte> message(large);
+    std::vector<int> room(1);
+    std::string words = outcome_of([&] { channel.sendrecv(message, room, 100ms); });
+    for (int i = 0; i < 2; ++i) words += ", " + std::to_string(channel.template recv<int>());
+    ++board->ready;
+    return words;
+  });
+  EXPECT_EQ(ranks[1].words(), "sent");
+  EXPECT_EQ(ranks[0].words(), "TimedOut 1, 7, 8");
+}
+
 // The owner of a message may write over it as soon as its send has ended, in whichever way.
 TEST_P(ChannelFault, ASendThatIsGivenUpAtAnyMomentDeliversAllOrNothing) {
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {

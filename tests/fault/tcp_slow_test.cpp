@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "support/tcp_ranks.hpp"
 
 namespace {
@@ -76,6 +82,98 @@ TEST(TcpSlowRank, ThatIsStoppedIsWaitedForAlsoByWhoeverConnectsToItForTheFirstTi
   const std::string words = ranks[3].words();
   EXPECT_TRUE(words.starts_with("TimedOut 0; ")) << words;
   EXPECT_NE(words.find("send on rank 3 of 8: waiting for"), std::string::npos) << words;
+  EXPECT_NE(words.find("rank 0 does not answer"), std::string::npos) << words;
+}
+
+// Ranks 0 and 3 of six have no connection until they need one, in neither communicator.
+TEST(TcpSlowRank, ThatIsStoppedKeepsNobodyAtAConnectionForLongerThanTheCallSays) {
+  struct Board {
+    std::atomic<int> ready{0};
+    std::atomic<bool> stopped{false};
+    std::atomic<bool> tried{false};
+  };
+  test::Shared<Board> board;
+  auto ranks = start_ranks(tcp_configs(6), [&](const TcpBackend& comm) -> std::string {
+    const TcpBackend twin = comm.duplicate();
+    comm.barrier();
+    ++board->ready;
+    if (comm.rank() == 3) {
+      test::eventually([&] { return board->ready == 6; });
+      raise(SIGSTOP);
+      const int started = comm.channel(0, 1).recv<int>();
+      return std::to_string(started) + " " + std::to_string(twin.channel(0, 1).recv<int>());
+    }
+    if (comm.rank() != 0) {
+      test::eventually([&] { return board->tried.load(); });
+      return "";
+    }
+    test::eventually([&] { return board->stopped.load(); });
+    const auto in_time = [](auto least, auto&& call) {
+      const auto begin = test::Clock::now();
+      call();
+      const auto taken = test::Clock::now() - begin;
+      return taken >= least && taken < least + 1s;
+    };
+    const auto to_twin = twin.channel(3, 1);
+    std::string words;
+    const bool given_up = in_time(200ms, [&] { words = outcome_of([&] { to_twin.send(1, 200ms); }); });
+    std::optional<cobre::comm::PendingMail<std::vector<int>>> started;
+    const bool at_once = in_time(0ms, [&] { started = comm.channel(3, 1).isend(std::vector{2}); });
+    board->tried = true;
+    started->wait();
+    to_twin.send(3);
+    return words + (given_up ? " in time" : " late") + (at_once ? ", at once" : ", late");
+  });
+  ranks[3].await_stop();
+  board->stopped = true;
+  test::eventually([&] { return board->tried.load(); });
+  ranks[3].signal(SIGCONT);
+  EXPECT_EQ(ranks[0].words(), "TimedOut 3 in time, at once");
+  EXPECT_EQ(ranks[3].words(), "2 3");
+}
+
+// Rank 3 waits for a message that rank 0 began to send while rank 3 was stopped, and gave up.
+TEST(TcpSlowRank, ThatWasStoppedHearsOfAMessageThatWasGivenUpBeforeThereWasAConnection) {
+  struct Board {
+    std::atomic<int> ready{0};
+    std::atomic<bool> stopped{false};
+    std::atomic<bool> dropped{false};
+    std::atomic<bool> heard{false};
+  };
+  test::Shared<Board> board;
+  auto ranks = start_ranks(tcp_configs(6), [&](const TcpBackend& comm) -> std::string {
+    const TcpBackend twin = comm.duplicate();
+    comm.barrier();
+    ++board->ready;
+    if (comm.rank() == 3) {
+      test::eventually([&] { return board->ready == 6; });
+      raise(SIGSTOP);
+      const std::string words = outcome_of([&] { (void)comm.channel(0, 1).recv<int>(); });
+      board->heard = true;
+      return words.substr(0, 5);
+    }
+    if (comm.rank() != 0) {
+      test::eventually([&] { return board->heard.load(); });
+      return "";
+    }
+    test::eventually([&] { return board->stopped.load(); });
+    cobre::comm::set_warning_sink([](std::string_view) {});
+    std::string words = outcome_of([&] {
+      const auto dropped = comm.channel(3, 1).isend(std::vector{1});
+      throw std::runtime_error("of something else");
+    });
+    board->dropped = true;
+    // Whatever this rank waits for now.
+    words += ", " + outcome_of([&] { (void)twin.channel(1, 1).recv<int>(20s); });
+    return words;
+  });
+  ranks[3].await_stop();
+  board->stopped = true;
+  test::eventually([&] { return board->dropped.load(); });
+  ranks[3].signal(SIGCONT);
+  const std::string words = ranks[3].words();
+  EXPECT_TRUE(words == "other" || words == "PeerF") << words;
+  EXPECT_EQ(ranks[0].words().substr(0, 38), "other: of something else, PeerFailed 1");
 }
 
 }  // namespace

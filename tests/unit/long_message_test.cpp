@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/core/progress.hpp"
 #include "support/long_messages.hpp"
 #ifdef COBRE_COMM_HAS_SHM
 #include "support/shm_ranks.hpp"
@@ -17,7 +18,32 @@ namespace {
 constexpr std::size_t bytes = (std::size_t{6} << 20) + 5;
 constexpr auto exchange = [](const auto& comm) { return test::every_long_message(comm, bytes, 2 * bytes); };
 
+// A thread that believes to have something to do neither spins nor sleeps.
+template <class Comm>
+std::string what_several_requests_leave(const Comm& comm) {
+  const auto channel = comm.channel(1 - comm.rank(), 3);
+  const test::Message message = test::message_of(comm.rank(), bytes);
+  auto first_coming = channel.irecv(test::Message(bytes));
+  auto second_coming = channel.irecv(test::Message(bytes));
+  auto first_going = channel.isend(message);
+  auto second_going = channel.isend(message);
+  first_going.wait();
+  second_going.wait();
+  first_coming.wait();
+  second_coming.wait();
+  return cobre::comm::core::has_other_work() ? "something to do" : "nothing";
+}
+
+template <class Ranks>
+void expect_nothing_is_left(Ranks ranks) {
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "nothing");
+}
+
 #ifdef COBRE_COMM_HAS_SHM
+TEST(LongMessages, ThatWereUnderWayTogetherLeaveNothingToDoOnShm) {
+  expect_nothing_is_left(test::start_ranks(test::shm_configs(2), what_several_requests_leave<cobre::comm::ShmBackend>));
+}
+
 // Two ranks leave a pipe of two KiB in it for each direction, and are far from finding room for a message in all of it.
 void through_a_small_segment(cobre::comm::SingleCopy single_copy) {
   const auto configs = test::shm_configs(2, [=](auto& config) {
@@ -35,6 +61,10 @@ TEST(LongMessages, ArriveFromWhereTheyLie) {
 #endif
 
 #ifdef COBRE_COMM_HAS_TCP
+TEST(LongMessages, ThatWereUnderWayTogetherLeaveNothingToDoOnTcp) {
+  expect_nothing_is_left(test::start_ranks(test::tcp_configs(2), what_several_requests_leave<cobre::comm::TcpBackend>));
+}
+
 TEST(LongMessages, ArriveThroughSockets) {
   test::expect_all_arrived(test::start_ranks(test::tcp_configs(2), exchange));
 }

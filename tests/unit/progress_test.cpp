@@ -195,6 +195,32 @@ TEST(Errand, RestsWhileItsOwnerIsAtIt) {
   EXPECT_EQ(chore.left, 10);
 }
 
+TEST(Errand, IsOneThingToDoHoweverOftenItIsHandedIn) {
+  Chore chore(10);
+  chore.hand_in();
+  chore.hand_in();
+  EXPECT_TRUE(chore.take_back());
+  EXPECT_FALSE(core::has_other_work());
+  chore.hand_in();
+  chore.hand_in();
+  while (chore.left > 0) core::give_way();
+  EXPECT_FALSE(core::has_other_work());
+}
+
+TEST(Errand, BelongsToTheThreadThatHandedItInLast) {
+  Chore chore(10);
+  chore.hand_in();
+  std::thread([&] {
+    chore.hand_in();
+    EXPECT_TRUE(core::has_other_work());
+    core::give_way();
+    EXPECT_EQ(chore.left, 9);
+    EXPECT_TRUE(chore.take_back());
+    EXPECT_FALSE(core::has_other_work());
+  }).join();
+  EXPECT_FALSE(core::has_other_work());
+}
+
 TEST(Errand, GoesOnWhileAnOperationOfTheSameThreadIsAwaited) {
   for (const Drive drive : {Drive::Calls, Drive::Thread}) {
     Chore chore(3);

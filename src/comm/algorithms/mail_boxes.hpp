@@ -6,7 +6,9 @@
 //
 // Pipes are the streams of one rank:
 //   enter(where)                   throws where the communicator cannot be used
-//   reach(where, peer)             this rank is going to send to that one
+//   reach(where, peer, patience)   this rank is going to send to that one: whether it can already, for which it may
+//                                  wait so long where it begins to make a way there; throws where there will be none
+//   unfinished()                   whether there is something to be done for which no transfer waits
 //   push(peer, first, second)      as many bytes of the two spans, in this order, as there is room for now
 //   pull(peer, into, most)         as many bytes as there are now; more may be written there until all have come, or …
 //   let_go(peer)                   … that place is given up: returns when nobody writes there any more
@@ -20,14 +22,16 @@
 
 #include <cobre/comm/detail/mailbox.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +39,7 @@
 #include "comm/algorithms/transfer_queue.hpp"
 #include "comm/algorithms/unread.hpp"
 #include "comm/core/format.hpp"
+#include "comm/core/warnings.hpp"
 
 namespace cobre::comm::algorithms {
 
@@ -54,7 +59,7 @@ class MailBoxes : public detail::Mailbox {
     Letter letter_out;
     std::size_t sent = 0;  // of the first one: letter and bytes
     std::uint64_t numbered = 0;
-    std::optional<std::string> gave_up;  // why nothing can be sent any more
+    std::optional<std::string_view> gave_up;  // why nothing can be sent any more
     // In.
     TransferQueue expected;  // receives, in the order in which they were posted
     Letter letter;
@@ -64,7 +69,8 @@ class MailBoxes : public detail::Mailbox {
     Unread* unread = nullptr;
     std::size_t filled = 0;
     std::uint64_t counted = 0;
-    std::optional<std::string> lost;  // why nothing can be received any more
+    std::optional<std::string_view> lost;  // why nothing more comes from there
+    bool lost_before_others = false;       // nor can what has come be received, because it was sent later
   };
 
   static std::span<const std::byte> bytes_of(const Letter& letter) noexcept {
@@ -83,12 +89,15 @@ class MailBoxes : public detail::Mailbox {
     transfer.come_to(how);
   }
 
-  void begin(Transfer& transfer) {
+  void begin(Transfer& transfer, std::chrono::nanoseconds patience = {}) {
     pipes_.enter(where(transfer.operation));
     transfer.mailbox = this;
     if (transfer.direction == Transfer::Direction::In) {
+      Box& box = boxes_[transfer.envelope.peer];
+      if (box.lost_before_others) [[unlikely]]
+        require_whole(box.lost, transfer);
       set_out(transfer);
-      boxes_[transfer.envelope.peer].expected.append(transfer);
+      box.expected.append(transfer);
       hand_over(transfer.envelope);
     } else if (transfer.envelope.peer == rank()) {
       keep(transfer.envelope, transfer.data, transfer.bytes);
@@ -97,7 +106,7 @@ class MailBoxes : public detail::Mailbox {
     } else {
       Box& box = boxes_[transfer.envelope.peer];
       require_whole(box.gave_up, transfer);
-      pipes_.reach(where(transfer.operation), transfer.envelope.peer);
+      (void)pipes_.reach(where(transfer.operation), transfer.envelope.peer, patience);
       set_out(transfer);
       box.outgoing.append(transfer);
       (void)give_out(transfer.envelope.peer);
@@ -171,6 +180,7 @@ class MailBoxes : public detail::Mailbox {
       while (Transfer* const receive = first_expected(envelope)) {
         box.expected.remove(*receive);
         receive->message_bytes = box.letter.bytes;
+        receive->message_number = box.letter.number;
         if (receive->fits(box.letter.bytes)) {
           box.receiver = receive;
           box.opened = true;
@@ -179,7 +189,7 @@ class MailBoxes : public detail::Mailbox {
         settle(*receive, Transfer::State::Misfit);
       }
     }
-    box.unread = &add_unread(envelope, box.letter.bytes);
+    box.unread = &add_unread(envelope, box.letter.bytes, box.letter.number);
     box.opened = true;
   }
 
@@ -208,10 +218,10 @@ class MailBoxes : public detail::Mailbox {
         [&](const Transfer& receive) { return same_channel(receive.envelope, envelope); });
   }
 
-  Unread& add_unread(const detail::Envelope& envelope, std::size_t bytes) {
+  Unread& add_unread(const detail::Envelope& envelope, std::size_t bytes, std::uint64_t number) {
     try {
       // Not zeroed: every byte is written before it is read.
-      return unread_.add(envelope, {std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, false});
+      return unread_.add(envelope, {std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, false, number});
     } catch (const std::bad_alloc&) {
       throw AllocationFailed(where("recv"), bytes,
                              core::format("a message from rank {} with tag {} came before it was wanted, and there is "
@@ -220,7 +230,7 @@ class MailBoxes : public detail::Mailbox {
     }
   }
   void keep(const detail::Envelope& envelope, const std::byte* data, std::size_t bytes) {
-    Unread& message = add_unread(envelope, bytes);
+    Unread& message = add_unread(envelope, bytes, boxes_[envelope.peer].counted++);
     if (bytes > 0) std::memcpy(message.data.get(), data, bytes);
     message.complete = true;
   }
@@ -236,6 +246,7 @@ class MailBoxes : public detail::Mailbox {
       const Unread& message = queue->front();
       box.expected.remove(*receive);
       receive->message_bytes = message.bytes;
+      receive->message_number = message.number;
       if (!receive->fits(message.bytes)) {
         settle(*receive, Transfer::State::Misfit);
         continue;
@@ -254,11 +265,38 @@ class MailBoxes : public detail::Mailbox {
     // Half of the message is in the user's buffer already: what comes next goes elsewhere.
     box.receiver = nullptr;
     try {
-      box.unread = &add_unread(transfer.envelope, box.letter.bytes);
+      box.unread = &add_unread(transfer.envelope, box.letter.bytes, box.letter.number);
       if (box.filled > 0) std::memcpy(box.unread->data.get(), transfer.data, box.filled);
     } catch (const std::exception&) {
       box.opened = false;
-      box.lost = "there was no memory to keep a message whose receive was given up";
+      lose(transfer);
+    }
+  }
+
+  /// The message of a receive that is done, of which nobody has heard: for the next one that has none yet.
+  void give_back(Transfer& transfer) noexcept {
+    const std::size_t bytes = transfer.message_bytes;
+    try {
+      Unread message{std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, true, transfer.message_number};
+      if (bytes > 0) std::memcpy(message.data.get(), transfer.data, bytes);
+      unread_.add_first(transfer.envelope, std::move(message));
+      hand_over(transfer.envelope);
+    } catch (const std::exception&) {
+      boxes_[transfer.envelope.peer].lost_before_others = true;
+      lose(transfer);
+    }
+  }
+
+  /// Nobody may take a later message for the one that is missing.
+  void lose(const Transfer& transfer) noexcept {
+    boxes_[transfer.envelope.peer].lost = "there was no memory to keep a message whose receive was given up";
+    try {
+      core::warn(core::format(
+          "{} on rank {} of {}: its receive was given up, and there is no memory to keep the message "
+          "of {} bytes from rank {} with tag {}; nothing more can be received from there",
+          transfer.operation, rank(), size(), transfer.message_bytes, transfer.envelope.peer, transfer.envelope.tag));
+    } catch (const std::exception&) {
+      core::warn("a message is lost: its receive was given up, and there was no memory to keep it");
     }
   }
 
@@ -278,7 +316,7 @@ class MailBoxes : public detail::Mailbox {
     return transfer.state != Transfer::State::UnderWay || take_in(transfer.envelope.peer, &transfer) || moved;
   }
 
-  void require_whole(const std::optional<std::string>& broken, const Transfer& transfer) const {
+  void require_whole(const std::optional<std::string_view>& broken, const Transfer& transfer) const {
     if (broken) [[unlikely]] {
       throw InvalidCommunicator(where(transfer.operation),
                                 core::format("rank {}: {}", transfer.envelope.peer, *broken));

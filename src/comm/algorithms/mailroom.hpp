@@ -64,7 +64,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
   void start(Transfer& transfer) override {
     const core::Exclusive exclusive(busy_, where(transfer.operation));
     const Presence presence(*this);
-    this->begin(transfer);
+    this->begin(transfer, patience_with_the_way);
   }
 
   void finish(Transfer& transfer, std::chrono::nanoseconds timeout) override {
@@ -99,20 +99,24 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
 
   void abandon(Transfer& transfer) noexcept override {
     const Presence presence(*this);
-    if (transfer.direction == Transfer::Direction::In) {
-      take_back_receive(transfer);
-    } else {
+    // From here on nobody else brings it to its end.
+    if (transfer.direction == Transfer::Direction::Out) {
       take_back_send(transfer);
+    } else if (transfer.state == Transfer::State::Done) {
+      give_back(transfer);
+    } else {
+      take_back_receive(transfer);
     }
     if (transfer.state == Transfer::State::UnderWay) settle(transfer, Transfer::State::New);
   }
 
   void leave() override {
-    if (under_way_ > 0) hand_in();
+    if (has_work()) hand_in();
   }
 
  private:
   using Boxes::boxes_;
+  using Boxes::give_back;
   using Boxes::look_at;
   using Boxes::look_everywhere;
   using Boxes::pipes_;
@@ -132,7 +136,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
     Presence(const Presence&) = delete;
     Presence& operator=(const Presence&) = delete;
     ~Presence() {
-      if (was_handed_in_ && room_.under_way_ > 0) room_.hand_in();
+      if (was_handed_in_ && room_.has_work()) room_.hand_in();
     }
 
    private:
@@ -140,12 +144,14 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
     bool was_handed_in_;
   };
 
+  [[nodiscard]] bool has_work() const noexcept { return under_way_ > 0 || pipes_.unfinished(); }
+
   /// While the thread of this rank waits for something else.
   Step advance() noexcept override {
     try {
       if (!pipes_.usable()) return Step::Done;  // whoever comes back is told why
       const bool moved = look_everywhere(nullptr);
-      return under_way_ == 0 ? Step::Done : moved ? Step::Moved : Step::Still;
+      return !has_work() ? Step::Done : moved ? Step::Moved : Step::Still;
     } catch (const std::exception&) {  // no memory to keep what came: it is still where it was
       return Step::Still;
     }
@@ -250,21 +256,28 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
   /// Throws where the peer is gone and has left nothing that would end the waiting.
   void require_peer(Transfer& transfer) {
     Box& box = boxes_[transfer.envelope.peer];
-    require_whole(transfer.direction == Transfer::Direction::In ? box.lost : box.gave_up, transfer);
+    const bool in = transfer.direction == Transfer::Direction::In;
+    require_whole(in ? box.lost : box.gave_up, transfer);
     try {
       pipes_.check(where(transfer.operation), transfer.envelope.peer);
+      if (!in) (void)pipes_.reach(where(transfer.operation), transfer.envelope.peer, {});
     } catch (const CommError&) {
       // What it did before it went still counts.
       (void)look_everywhere(&transfer);
       if (transfer.state == Transfer::State::UnderWay) throw;
     }
   }
-  void warn_of_waiting(const Transfer& transfer, Clock::duration waited) const {
+
+  void warn_of_waiting(const Transfer& transfer, Clock::duration waited) {
+    const std::size_t peer = transfer.envelope.peer;
     const bool in = transfer.direction == Transfer::Direction::In;
-    core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {} rank {} with tag {}", transfer.operation,
-                            rank(), size(), std::chrono::duration<double>(waited).count(),
-                            in ? "nothing came from" : "no room for a message to", transfer.envelope.peer,
-                            transfer.envelope.tag));
+    const bool reached = in || pipes_.reach(where(transfer.operation), peer, {});
+    const std::string what =
+        reached ? core::format("{} rank {} with tag {}", in ? "nothing came from" : "no room for a message to", peer,
+                               transfer.envelope.tag)
+                : core::format("rank {} does not answer", peer);
+    core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", transfer.operation, rank(), size(),
+                            std::chrono::duration<double>(waited).count(), what));
   }
 
   void warn_of_giving_up(const Transfer& transfer) const {
@@ -278,6 +291,9 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
 
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
   static constexpr Clock::duration between_checks = std::chrono::milliseconds(4);  // a death is seen within this time
+  // Where the first message to a rank opens a connection, its machine answers in this time, however busy the rank is:
+  // so a short message is on its way when whoever started it goes on.
+  static constexpr std::chrono::milliseconds patience_with_the_way{10};
   static constexpr std::uint32_t others_every = 16;  // turns of spinning on the one that matters
 
   std::atomic<bool> busy_{false};

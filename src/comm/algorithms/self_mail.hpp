@@ -12,7 +12,8 @@ namespace cobre::comm::algorithms {
 class NoPipes {
  public:
   static void enter(const Where&) noexcept {}
-  static void reach(const Where&, std::size_t) noexcept {}
+  static bool reach(const Where&, std::size_t, std::chrono::nanoseconds) noexcept { return true; }
+  [[nodiscard]] static bool unfinished() noexcept { return false; }
   static std::size_t push(std::size_t, std::span<const std::byte>, std::span<const std::byte>) noexcept { return 0; }
   static std::size_t pull(std::size_t, std::byte*, std::size_t) noexcept { return 0; }
   [[nodiscard]] static bool usable() noexcept { return false; }  // nothing comes while nobody sends

@@ -9,7 +9,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 
 namespace cobre::comm::algorithms {
 
@@ -17,6 +19,7 @@ struct Unread {
   std::unique_ptr<std::byte[]> data;
   std::size_t bytes = 0;
   bool complete = false;
+  std::uint64_t number = 0;  // later ones of its channel have larger ones
 };
 
 class UnreadMessages {
@@ -30,10 +33,17 @@ class UnreadMessages {
     return found == queues_.end() ? nullptr : &found->second;
   }
   Unread& add(const detail::Envelope& envelope, Unread message) {
-    return queues_[key(envelope)].emplace_back(std::move(message));
+    return put(envelope, [&](Queue& queue) -> Unread& { return queue.emplace_back(std::move(message)); });
   }
+  /// One that was taken already: where it stood, before all that came later.
   void add_first(const detail::Envelope& envelope, Unread message) {
-    queues_[key(envelope)].push_front(std::move(message));
+    put(envelope, [&](Queue& queue) -> Unread& {
+      queue.push_front(std::move(message));
+      // Older ones that were given back too move past it; what is still coming is the last, and keeps its place.
+      auto one = queue.begin();
+      for (; one + 1 != queue.end() && (one + 1)->number < one->number; ++one) std::swap(*one, *(one + 1));
+      return *one;
+    });
   }
   void remove_first(const detail::Envelope& envelope) {
     const auto found = queues_.find(key(envelope));
@@ -53,6 +63,18 @@ class UnreadMessages {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   static Key key(const detail::Envelope& envelope) noexcept { return {envelope.peer, envelope.tag, envelope.realm}; }
+
+  /// No queue stays empty, not even where there is no memory for what was to be put in.
+  template <class Put>
+  Unread& put(const detail::Envelope& envelope, const Put& put_in) {
+    const auto queue = queues_.try_emplace(key(envelope)).first;
+    try {
+      return put_in(queue->second);
+    } catch (const std::bad_alloc&) {
+      if (queue->second.empty()) queues_.erase(queue);
+      throw;
+    }
+  }
 
   std::map<Key, Queue> queues_;
 };

@@ -16,6 +16,8 @@ Errand::~Errand() {
 }
 
 void Errand::hand_in() noexcept {
+  // Another thread may come by where it stands, and it is counted once.
+  (void)take_back();
   try {
     const auto& thread = Progress::of_this_thread();
     Errands& errands = thread->errands();

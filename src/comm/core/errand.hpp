@@ -27,7 +27,8 @@ class Errand {
   /// Who derives from it has taken it back before.
   virtual ~Errand();
 
-  /// From here on it is the thread's. Without memory for that it stays where it is, and goes on when its owner comes.
+  /// From here on it is the thread's, also where it was handed in before. Without memory for that it stays with its
+  /// owner, and goes on when that comes.
   void hand_in() noexcept;
   /// From here on it is the caller's, and nobody is at it; whether it was handed in.
   bool take_back() noexcept {

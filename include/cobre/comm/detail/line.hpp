@@ -77,6 +77,7 @@ class Line {
     mailbox_->start(sending);
     mailbox_->finish(sending, timeout);
     mailbox_->finish(receiving, timeout);
+    receiving.heard = true;
   }
 
   template <class Buffer>
@@ -94,6 +95,7 @@ class Line {
                                     std::chrono::nanoseconds timeout) const {
     Transfer transfer(operation, envelope_, elements.data(), elements.size_bytes(), sizeof(T), exact);
     mailbox_->run(transfer, timeout);
+    transfer.heard = true;
     return transfer.message_bytes / sizeof(T);
   }
   template <class T, std::size_t N>
@@ -101,7 +103,8 @@ class Line {
                                                 bool exact) const {
     Transfer transfer(operation, envelope_, elements.data(), elements.size_bytes(), sizeof(T), exact);
     mailbox_->start(transfer);
-    if (!mailbox_->test(transfer)) return std::nullopt;  // takes itself back
+    transfer.heard = mailbox_->test(transfer);
+    if (!transfer.heard) return std::nullopt;  // takes itself back
     return transfer.message_bytes / sizeof(T);
   }
 

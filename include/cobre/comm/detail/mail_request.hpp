@@ -2,9 +2,10 @@
 //
 // A `MailRequest` borrows the caller's buffer, which must live until it is over. A `PendingMail<R>` owns what was moved
 // into it and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the message for the
-// next one, dropping a send completes it; if an exception drops it, and its peer takes nothing within a second, it is
-// given up. Messages move while some call of a channel of this communicator runs, and wherever the thread that
-// started them waits inside another call of the library.
+// next one, also where it has come already and neither wait() nor test() has said so; dropping a send completes it; if
+// an exception drops it, and its peer takes nothing within a second, it is given up. Messages move while some call of a
+// channel of this communicator runs, and wherever the thread that started them waits inside another call of the
+// library.
 #pragma once
 
 #include <cobre/comm/detail/line.hpp>
@@ -61,14 +62,21 @@ class [[nodiscard]] MailRequest {
 
   /// Waits until the message is sent, or received. Called again, does nothing.
   void wait(std::chrono::nanoseconds timeout = detail::as_configured) {
-    if (!over()) flight_->mailbox->finish(*flight_->transfer, timeout);
+    if (over()) return;
+    flight_->mailbox->finish(*flight_->transfer, timeout);
+    flight_->transfer->heard = true;
   }
   /// Whether it is, without waiting.
-  [[nodiscard]] bool test() { return over() || flight_->mailbox->test(*flight_->transfer); }
+  [[nodiscard]] bool test() {
+    return over() || (flight_->transfer->heard = flight_->mailbox->test(*flight_->transfer));
+  }
 
  private:
-  [[nodiscard]] bool over() const noexcept {
-    return flight_ == nullptr || flight_->transfer->seen() == detail::Transfer::State::Done;
+  /// Says so to the owner, who has heard of it then.
+  [[nodiscard]] bool over() noexcept {
+    if (flight_ == nullptr) return true;
+    detail::Transfer& transfer = *flight_->transfer;
+    return transfer.heard = transfer.seen() == detail::Transfer::State::Done;
   }
 
   std::unique_ptr<detail::MailInFlight> flight_;

@@ -29,8 +29,8 @@ class Mailbox;
 inline constexpr std::chrono::nanoseconds as_configured{-1};
 
 /// One message on its way, out or in. Its owner keeps it in its place until it is over. A receive that is destroyed
-/// before leaves its message to the next one; a send is completed first where its caller does not wait for it, within a
-/// short time only where an exception made it go, and otherwise given up.
+/// before its owner has heard that it is over leaves its message to the next one; a send is completed first where its
+/// caller does not wait for it, within a short time only where an exception made it go, and otherwise given up.
 class Transfer {
  public:
   enum class Direction : std::uint8_t { Out, In };
@@ -76,10 +76,12 @@ class Transfer {
   OnDrop on_drop = OnDrop::GiveUp;
   State state = State::New;
   bool exact = true;
+  bool heard = false;  // by its owner, and no other thread looks: this receive is done, so its message is taken
   std::size_t element_size = 1;
   std::byte* data;
   std::size_t bytes;                 // to send, or room to receive
   std::size_t message_bytes = 0;     // of the message that came, whether or not it fits
+  std::uint64_t message_number = 0;  // of the one that was taken: later ones of its channel have larger numbers
   Transfer* next = nullptr;          // in the queue of its mailbox
   Mailbox* mailbox = nullptr;        // while it is under way
   std::shared_ptr<void> attachment;  // what the layer below needs to know of it
@@ -104,7 +106,7 @@ class Mailbox {
   virtual void finish(Transfer& transfer, std::chrono::nanoseconds timeout) = 0;
   /// Whether it is over, without waiting.
   [[nodiscard]] virtual bool test(Transfer& transfer) = 0;
-  /// See ~Transfer.
+  /// See ~Transfer. A receive may be done: then its buffer holds a message of which nobody has heard.
   virtual void abandon(Transfer& transfer) noexcept = 0;
 
   virtual void run(Transfer& transfer, std::chrono::nanoseconds timeout) {
@@ -126,7 +128,9 @@ class Mailbox {
 };
 
 inline Transfer::~Transfer() {
-  if (seen() == State::UnderWay) mailbox->abandon(*this);
+  const State last = seen();
+  const bool unheard = last == State::Done && direction == Direction::In && !heard;
+  if (last == State::UnderWay || unheard) mailbox->abandon(*this);
 }
 
 /// Checked before anything is sent: the peer is a rank, and the tag one that this backend can carry.

@@ -1,5 +1,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 
+#include <poll.h>
+
 #include <array>
 
 namespace cobre::comm::tcp {
@@ -56,30 +58,69 @@ Admission Acceptance::admission() const {
   return {proof_of(key_, Side::Admitted, session_.challenge, response_.nonce)};
 }
 
-Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t from, std::size_t to,
-                       Clock::time_point deadline, const std::function<bool()>& pointless) {
-  Introduction introduction;
-  Challenge& challenge = introduction.session.challenge;
+const char* describe(Refusal refusal) noexcept {
+  return refusal == Refusal::Stranger ? "whoever is there does not belong to this job" : "it does not answer";
+}
+
+Introducing::Introducing(const Key& key, Purpose purpose, std::size_t from, std::size_t to) : key_(key) {
+  result_.refusal = Refusal::Silent;
+  Challenge& challenge = result_.session.challenge;
   challenge.purpose = purpose;
   challenge.from = static_cast<std::uint32_t>(from);
   challenge.to = static_cast<std::uint32_t>(to);
   challenge.nonce = random_bytes();
-  Response response;
-  introduction.refusal = Refusal::Silent;
-  if (!send_all(socket, bytes_of(challenge), deadline)) return introduction;
-  if (!receive_all(socket, bytes_of(response), deadline, pointless)) return introduction;
-  introduction.refusal = Refusal::Stranger;
-  if (response.magic != protocol_magic) return introduction;
-  if (!same(response.proof, proof_of(key, Side::Acceptor, challenge, response.nonce))) return introduction;
-  Proof proof{proof_of(key, Side::Connector, challenge, response.nonce)};
-  Admission admission;
-  introduction.refusal = Refusal::NotAdmitted;
-  if (!send_all(socket, bytes_of(proof), deadline)) return introduction;
-  if (!receive_all(socket, bytes_of(admission), deadline, pointless)) return introduction;
-  if (!same(admission.proof, proof_of(key, Side::Admitted, challenge, response.nonce))) return introduction;
-  introduction.session.key = proof_of(key, Side::Session, challenge, response.nonce);
-  introduction.refusal = Refusal::None;
-  return introduction;
+}
+
+std::span<std::byte> Introducing::frame() noexcept {
+  switch (step_) {
+    case Step::Challenge: return bytes_of(result_.session.challenge);
+    case Step::Response: return bytes_of(response_);
+    case Step::Proof: return bytes_of(proof_);
+    case Step::Admission: return bytes_of(admission_);
+    case Step::Over: break;
+  }
+  return {};
+}
+
+bool Introducing::advance(int socket) {
+  while (step_ != Step::Over) {
+    const Moved moved = sends() ? send_some(socket, frame(), done_) : receive_some(socket, frame(), done_);
+    if (moved == Moved::Nothing || moved == Moved::Some) return false;
+    step_ = moved == Moved::Closed ? Step::Over : after_frame();
+    done_ = 0;
+  }
+  return true;
+}
+
+Introducing::Step Introducing::after_frame() {
+  const Challenge& challenge = result_.session.challenge;
+  switch (step_) {
+    case Step::Challenge: return Step::Response;
+    case Step::Response:
+      result_.refusal = Refusal::Stranger;
+      if (response_.magic != protocol_magic) return Step::Over;
+      if (!same(response_.proof, proof_of(key_, Side::Acceptor, challenge, response_.nonce))) return Step::Over;
+      proof_.proof = proof_of(key_, Side::Connector, challenge, response_.nonce);
+      result_.refusal = Refusal::NotAdmitted;
+      return Step::Proof;
+    case Step::Proof: return Step::Admission;
+    case Step::Admission:
+      if (!same(admission_.proof, proof_of(key_, Side::Admitted, challenge, response_.nonce))) return Step::Over;
+      result_.session.key = proof_of(key_, Side::Session, challenge, response_.nonce);
+      result_.refusal = Refusal::None;
+      return Step::Over;
+    case Step::Over: break;
+  }
+  return Step::Over;
+}
+
+Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t from, std::size_t to,
+                       Clock::time_point deadline, const std::function<bool()>& pointless) {
+  Introducing introducing(key, purpose, from, to);
+  while (!introducing.advance(socket)) {
+    if (!await(socket, introducing.sends() ? POLLOUT : POLLIN, deadline, pointless)) break;
+  }
+  return introducing.result();
 }
 
 }  // namespace cobre::comm::tcp

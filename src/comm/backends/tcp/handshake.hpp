@@ -88,12 +88,41 @@ class Acceptance {
   Session session_;
 };
 
-/// The connector's side; waits until the deadline at most.
+/// What came of it for the connector.
 enum class Refusal { None, Silent, Stranger, NotAdmitted };
+[[nodiscard]] const char* describe(Refusal refusal) noexcept;
 struct Introduction {
   Refusal refusal = Refusal::None;
   Session session;
 };
+
+/// The connector's side, as far as it goes without waiting.
+class Introducing {
+ public:
+  Introducing(const Key& key, Purpose purpose, std::size_t from, std::size_t to);
+
+  /// Whether it is over, which `result()` tells how. Before that it tells how far it came.
+  [[nodiscard]] bool advance(int socket);
+  /// Whether the socket has to be ready for writing before it goes on, and not for reading.
+  [[nodiscard]] bool sends() const noexcept { return step_ == Step::Challenge || step_ == Step::Proof; }
+  [[nodiscard]] const Introduction& result() const noexcept { return result_; }
+
+ private:
+  enum class Step { Challenge, Response, Proof, Admission, Over };
+
+  [[nodiscard]] std::span<std::byte> frame() noexcept;
+  [[nodiscard]] Step after_frame();
+
+  Key key_;
+  Step step_ = Step::Challenge;
+  std::size_t done_ = 0;  // of the frame
+  Response response_;
+  Proof proof_;
+  Admission admission_;
+  Introduction result_;
+};
+
+/// The same, waiting until the deadline at most.
 [[nodiscard]] Introduction introduce(int socket, const Key& key, Purpose purpose, std::size_t from, std::size_t to,
                                      Clock::time_point deadline, const std::function<bool()>& pointless = {});
 

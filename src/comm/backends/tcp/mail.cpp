@@ -32,7 +32,9 @@ MailPipes::MailPipes(std::vector<core::Descriptor> connected, Wire& wire, Sentin
       settings_(settings),
       lines_(wire.size()) {
   for (std::size_t peer = 0; peer < connected.size(); ++peer) {
-    if (connected[peer]) connect(lines_[peer], std::move(connected[peer]));
+    if (!connected[peer]) continue;
+    prepare(lines_[peer]);
+    connect(lines_[peer], std::move(connected[peer]));
   }
 }
 
@@ -42,9 +44,8 @@ MailPipes::~MailPipes() {
   if (lines_.empty() || guard_.in_child()) return;
   const auto deadline = settings_.timeout > 0ms ? Clock::now() + settings_.timeout : Clock::time_point::max();
   const auto is_settled = [](const Line& line) {
-    if (!line.own) return true;
-    (void)recv(line.incoming().get(), nullptr, most_at_once, MSG_DONTWAIT | MSG_TRUNC);
-    return settled(line.own.get());
+    if (line.incoming()) (void)recv(line.incoming().get(), nullptr, most_at_once, MSG_DONTWAIT | MSG_TRUNC);
+    return !line.own || settled(line.own.get());
   };
   constexpr std::chrono::microseconds longest{10'000};
   for (std::chrono::microseconds pause{20}; !sentinel_.finished(); pause = std::min(2 * pause, longest)) {
@@ -54,9 +55,14 @@ MailPipes::~MailPipes() {
   }
 }
 
-void MailPipes::connect(Line& line, core::Descriptor socket) {
+void MailPipes::prepare(Line& line) {
   if (line.taken == nullptr) line.taken = std::unique_ptr<std::byte[]>(new std::byte[taken_at_once]);
+}
+
+/// A line that is prepared.
+void MailPipes::connect(Line& line, core::Descriptor socket) noexcept {
   line.own = std::move(socket);
+  if (line.broken_off) (void)shutdown(line.own.get(), SHUT_WR);
 }
 
 void MailPipes::enter(const Where& where) {
@@ -67,6 +73,7 @@ void MailPipes::enter(const Where& where) {
     sentinel_.conclude(where);
   }
   take_new_links();
+  go_on_opening();
 }
 
 void MailPipes::take_arrivals() {
@@ -75,7 +82,8 @@ void MailPipes::take_arrivals() {
     core::Descriptor socket = sentinel_.take_mail_link(peer);
     if (!socket) continue;
     Line& line = lines_[peer];
-    if (!line.own) {
+    prepare(line);
+    if (!line.own && line.opening == nullptr) {
       connect(line, std::move(socket));
     } else {
       // Both opened one: the peer has never sent on the other, so that its end says nothing.
@@ -85,33 +93,43 @@ void MailPipes::take_arrivals() {
   }
 }
 
-void MailPipes::open(const Where& where, std::size_t peer) {
-  const auto begin = Clock::now();
-  Clock::duration next_warning = settings_.warn_after;
-  Clock::duration waited{};
-  // No collective, so no sentinel looks at the clock for it.
-  const auto is_late = [&] { return settings_.timeout > 0ms && waited >= settings_.timeout; };
-  Wire::Control made = wire_.open_mail(peer, Clock::time_point::max(), [&] {
-    waited = Clock::now() - begin;
-    if (waited >= next_warning) {
-      core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; rank {} does not answer", where.operation,
-                              where.rank, where.size, std::chrono::duration<double>(waited).count(), peer));
-      next_warning *= 2;
-    }
-    return is_late() || sentinel_.finished() || sentinel_.departed(peer);
-  });
-  if (!made.socket) {
-    if (is_late()) throw TimedOut(where, std::chrono::duration<double>(waited).count(), {peer});
-    if (sentinel_.departed(peer)) throw_gone(where, peer);
-    if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where);
-    throw CollectiveFailed(where, 0, made.problem);
+/// Whether it is open; throws where it will not be. Only who begins is patient.
+bool MailPipes::open(const Where& where, std::size_t peer, std::chrono::nanoseconds patience) {
+  if (sentinel_.departed(peer)) throw_gone(where, peer);
+  Line& line = lines_[peer];
+  auto until = Clock::now();
+  if (line.opening == nullptr) {
+    prepare(line);
+    line.opening = std::make_unique<Opening>(wire_.begin_mail(peer));
+    ++opening_;
+    until += patience;
   }
-  connect(lines_[peer], std::move(made.socket));
+  for (advance(line); line.opens() && Clock::now() < until; advance(line)) {
+    const pollfd entry = line.opening->entry();
+    (void)await(entry.fd, entry.events, until);
+  }
+  if (line.opening == nullptr) return true;
+  if (line.opens()) return false;
+  const std::string problem = line.opening->problem();
+  line.opening.reset();
+  if (sentinel_.await_verdict(patience_with_reason)) sentinel_.conclude(where);
+  throw CollectiveFailed(where, 0, wire_.cannot_reach(peer, problem));
+}
+
+void MailPipes::advance(Line& line) noexcept try {
+  if (!line.opens() || line.opening->advance() == Opening::State::UnderWay) return;
+  --opening_;
+  if (line.opening->state() == Opening::State::Failed) return;
+  connect(line, line.opening->take());
+  line.opening.reset();
+} catch (const std::exception&) {  // no memory, or no random numbers: it goes on from there the next time
 }
 
 std::size_t MailPipes::push(std::size_t peer, std::span<const std::byte> first,
                             std::span<const std::byte> second) noexcept {
   Line& line = lines_[peer];
+  if (!line.own) [[unlikely]]
+    advance(line);
   if (!line.own || line.lost) return 0;
   std::array<iovec, 2> parts{{{const_cast<std::byte*>(first.data()), first.size()},
                               {const_cast<std::byte*>(second.data()), std::min(second.size(), most_at_once)}}};
@@ -147,7 +165,9 @@ std::size_t MailPipes::pull(std::size_t peer, std::byte* into, std::size_t most)
 
 void MailPipes::break_off(std::size_t peer) noexcept {
   if (guard_.in_child()) return;  // whose parent still sends there
-  if (lines_[peer].own) (void)shutdown(lines_[peer].own.get(), SHUT_WR);
+  Line& line = lines_[peer];
+  line.broken_off = true;
+  if (line.own) (void)shutdown(line.own.get(), SHUT_WR);
 }
 
 void MailPipes::check(const Where& where, std::size_t peer) {
@@ -155,7 +175,7 @@ void MailPipes::check(const Where& where, std::size_t peer) {
   const bool departed = sentinel_.departed(peer);
   take_new_links();
   const Line& line = lines_[peer];
-  if (line.ended || line.lost || (departed && !line.own)) throw_gone(where, peer);
+  if (line.ended || line.lost || (departed && !line.incoming())) throw_gone(where, peer);
 }
 
 void MailPipes::throw_gone(const Where& where, std::size_t peer) const {
@@ -171,8 +191,9 @@ void MailPipes::rest(std::chrono::nanoseconds longest) {
   watched_.clear();
   watched_.push_back({sentinel_.bell(), POLLIN, 0});
   for (const Line& line : lines_) {
-    if (line.own && !line.ended) watched_.push_back({line.incoming().get(), POLLIN, 0});
+    if (line.incoming() && !line.ended) watched_.push_back({line.incoming().get(), POLLIN, 0});
     if (line.full) watched_.push_back({line.own.get(), POLLOUT, 0});
+    if (line.opens()) watched_.push_back(line.opening->entry());
   }
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest);
   (void)poll(watched_.data(), watched_.size(), static_cast<int>(milliseconds.count()));

@@ -2,13 +2,15 @@
 //
 // Both directions of a pair use one connection, so that an acknowledgement rides on the answer instead of being a
 // packet of its own. For the pairs that the collectives use it is there from the start. Elsewhere the first one to send
-// opens it, so that a message goes out however busy its receiver is. Where both do so at the same time there are two,
-// and each rank sends on its own for good: so a peer that has opened one sends there, and any other one where this rank
-// sends. A connection that ends says that its sender is gone, after everything that it sent.
+// opens it, so that a message goes out however busy its receiver is; nobody waits for that but who waits for a message,
+// and for no longer. Where both do so at the same time there are two, and each rank sends on its own for good: so a
+// peer that has opened one sends there, and any other one where this rank sends. Who has begun to open one therefore
+// goes on with it. A connection that ends says that its sender is gone, after everything that it sent.
 #pragma once
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "comm/algorithms/mailroom.hpp"
+#include "comm/backends/tcp/opening.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/wire.hpp"
 #include "comm/core/fork_guard.hpp"
@@ -37,11 +40,16 @@ class MailPipes {
   [[nodiscard]] bool usable() {
     if (guard_.in_child() || sentinel_.finished()) return false;
     take_new_links();
+    go_on_opening();
     return true;
   }
-  void reach(const Where& where, std::size_t peer) {
-    if (!lines_[peer].own) [[unlikely]]
-      open(where, peer);
+  bool reach(const Where& where, std::size_t peer, std::chrono::nanoseconds patience) {
+    return lines_[peer].own ? true : open(where, peer, patience);
+  }
+  /// What was given up before a connection was there: the peer is to see that connection end.
+  [[nodiscard]] bool unfinished() const noexcept {
+    return opening_ > 0 &&
+           std::ranges::any_of(lines_, [](const Line& line) { return line.broken_off && line.opens(); });
   }
   std::size_t push(std::size_t peer, std::span<const std::byte> first, std::span<const std::byte> second) noexcept;
   std::size_t pull(std::size_t peer, std::byte* into, std::size_t most) noexcept;
@@ -62,7 +70,9 @@ class MailPipes {
   struct Line {
     core::Descriptor own;                // on which this rank sends
     core::Descriptor theirs;             // on which the peer does, where that is another one
+    std::unique_ptr<Opening> opening;    // of its own; stays where it failed, until somebody is told
     bool full = false;                   // the kernel took no more
+    bool broken_off = false;             // nothing more may be sent
     bool lost = false;                   // nobody takes what is sent
     bool ended = false;                  // nothing more comes
     std::unique_ptr<std::byte[]> taken;  // from the kernel; the part that was not asked for yet:
@@ -70,15 +80,25 @@ class MailPipes {
     std::size_t end = 0;
 
     [[nodiscard]] const core::Descriptor& incoming() const noexcept { return theirs ? theirs : own; }
+    [[nodiscard]] bool opens() const noexcept {
+      return opening != nullptr && opening->state() == Opening::State::UnderWay;
+    }
   };
 
-  void open(const Where& where, std::size_t peer);
+  [[nodiscard]] bool open(const Where& where, std::size_t peer, std::chrono::nanoseconds patience);
+  void go_on_opening() noexcept {
+    if (opening_ > 0) [[unlikely]] {
+      for (Line& line : lines_) advance(line);
+    }
+  }
+  void advance(Line& line) noexcept;
   void take_new_links() {
     if (sentinel_.mail_arrivals() != seen_arrivals_) [[unlikely]]
       take_arrivals();
   }
   void take_arrivals();
-  static void connect(Line& line, core::Descriptor socket);
+  static void prepare(Line& line);
+  static void connect(Line& line, core::Descriptor socket) noexcept;
   [[nodiscard]] static std::size_t receive(Line& line, std::byte* into, std::size_t most) noexcept;
   [[noreturn]] void throw_gone(const Where& where, std::size_t peer) const;
   void rest(std::chrono::nanoseconds longest);
@@ -91,6 +111,7 @@ class MailPipes {
   algorithms::MailSettings settings_;
   std::vector<Line> lines_;  // by peer
   std::vector<pollfd> watched_;
+  std::size_t opening_ = 0;  // how many are
   std::uint64_t seen_arrivals_ = 0;
   bool told_ = false;  // why the communicator is finished
 };

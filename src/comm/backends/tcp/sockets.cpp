@@ -118,8 +118,7 @@ Opened open_listener(const Address& address, int backlog) {
   return opened;
 }
 
-Opened open_connection(const Address& target, const std::optional<Address>& source, Clock::time_point deadline,
-                       const std::function<bool()>& pointless) {
+Opened begin_connection(const Address& target, const std::optional<Address>& source) {
   Opened opened{core::Descriptor(socket(target.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
   if (!opened.socket) return {{}, errno};
   const int fd = opened.socket.get();
@@ -131,16 +130,25 @@ Opened open_connection(const Address& target, const std::optional<Address>& sour
     set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     if (bind(fd, from.get(), from.length()) != 0) return {{}, errno};
   }
-  if (connect(fd, target.get(), target.length()) != 0) {
-    if (errno != EINPROGRESS) return {{}, errno};
-    if (!await(fd, POLLOUT, deadline, pointless)) return {{}, ETIMEDOUT};
-    int error = 0;
-    socklen_t length = sizeof error;
-    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error != 0) return {{}, error};
-  }
+  if (connect(fd, target.get(), target.length()) != 0 && errno != EINPROGRESS) return {{}, errno};
+  return opened;
+}
+
+int outcome_of_connection(int socket, const Address& target) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  (void)getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error != 0) return error;
   // On one machine a socket that connects to a free port may be given that very port, and then talks to itself.
-  if (Address::local_of(fd).text() == target.text()) return {{}, ECONNREFUSED};
+  return Address::local_of(socket).text() == target.text() ? ECONNREFUSED : 0;
+}
+
+Opened open_connection(const Address& target, const std::optional<Address>& source, Clock::time_point deadline,
+                       const std::function<bool()>& pointless) {
+  Opened opened = begin_connection(target, source);
+  if (!opened.socket) return opened;
+  if (!await(opened.socket.get(), POLLOUT, deadline, pointless)) return {{}, ETIMEDOUT};
+  if (const int error = outcome_of_connection(opened.socket.get(), target)) return {{}, error};
   return opened;
 }
 

@@ -51,7 +51,11 @@ struct Opened {
 };
 [[nodiscard]] Opened open_listener(const Address& address, int backlog);
 
-/// Connects from `source` (where it says anything) until the deadline, or until it is pointless.
+/// Begins to connect, from `source` where it says anything. It has come to an end when the socket is ready for writing.
+[[nodiscard]] Opened begin_connection(const Address& target, const std::optional<Address>& source);
+/// To which one: an errno, or 0.
+[[nodiscard]] int outcome_of_connection(int socket, const Address& target);
+/// Both, waiting until the deadline, or until it is pointless.
 [[nodiscard]] Opened open_connection(const Address& target, const std::optional<Address>& source,
                                      Clock::time_point deadline, const std::function<bool()>& pointless = {});
 

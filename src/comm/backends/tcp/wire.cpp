@@ -351,9 +351,22 @@ Wire::Control Wire::connect_to(std::size_t peer, Purpose purpose, Clock::time_po
     if (Clock::now() >= give_up) break;
     (void)await(-1, 0, std::min(give_up, Clock::now() + pauses.next()), pointless);
   }
-  return {{},
-          core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
-                       peer, addresses_[peer].text(), problem)};
+  return {{}, cannot_reach(peer, problem)};
+}
+
+std::string Wire::cannot_reach(std::size_t peer, const std::string& problem) const {
+  return core::format("rank {} at {} cannot reach rank {} at {}: {}", rank_, source_ ? source_->text() : "any address",
+                      peer, addresses_[peer].text(), problem);
+}
+
+Opening Wire::begin_mail(std::size_t peer) const {
+  return Opening({.target = addresses_[peer],
+                  .source = source_,
+                  .key = link_key_,
+                  .purpose = Purpose::Mail,
+                  .from = rank_,
+                  .to = peer,
+                  .host_timeout = host_timeout_});
 }
 
 Wire::Control Wire::open_control(std::size_t peer, Clock::time_point deadline, const std::function<bool()>& pointless) {

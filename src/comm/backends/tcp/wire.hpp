@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "comm/backends/tcp/opening.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/core/waiting.hpp"
@@ -77,6 +78,10 @@ class Wire {
   /// A connection for messages between the two ranks.
   [[nodiscard]] Control open_mail(std::size_t peer, Clock::time_point deadline,
                                   const std::function<bool()>& pointless = {});
+  /// The same, without waiting for it.
+  [[nodiscard]] Opening begin_mail(std::size_t peer) const;
+  /// What to say where that failed.
+  [[nodiscard]] std::string cannot_reach(std::size_t peer, const std::string& problem) const;
 
  private:
   class Outgoing;
