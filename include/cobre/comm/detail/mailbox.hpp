@@ -74,6 +74,7 @@ class Transfer {
   Envelope envelope;
   Direction direction;
   OnDrop on_drop = OnDrop::GiveUp;
+  std::chrono::nanoseconds timeout = as_configured;  // after which the caller gives a send up, who waits for it
   State state = State::New;
   bool exact = true;
   std::size_t element_size = 1;
