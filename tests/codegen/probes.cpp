@@ -48,6 +48,13 @@ std::size_t probe_rank_and_size(const Comm& comm) {
   return comm.rank() + comm.size();
 }
 
+#ifndef PROBE_ANY_BACKEND
+double probe_communicator_of_its_own(double value) {
+  const Comm comm;
+  return comm.allreduce(value, ReduceOp::Sum);
+}
+#endif
+
 #ifdef PROBE_CONTROL
 // What the check must find, or it would find nothing anywhere.
 void control_calls_out(const Comm& comm, std::vector<double>& buffer) {

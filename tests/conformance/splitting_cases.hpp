@@ -102,6 +102,22 @@ void splitting_cases(Suite<C>& suite) {
     }
   });
 
+  group.add("MessagesOfADuplicateAreItsOwn", [](const C& comm) {
+    const C twin = comm.duplicate();
+    const std::size_t to = (comm.rank() + 1) % comm.size();
+    const std::size_t from = (comm.rank() + comm.size() - 1) % comm.size();
+    const auto channel = comm.channel(to, 1);
+    const auto other = twin.channel(to, 1);
+    comm.send(1, to);
+    twin.send(2, to);
+    channel.send(3);
+    other.send(4);
+    EXPECT_EQ(twin.template recv<int>(from), 2);
+    EXPECT_EQ(twin.channel(from, 1).template recv<int>(), 4);
+    EXPECT_EQ(comm.channel(from, 1).template recv<int>(), 3);
+    EXPECT_EQ(comm.template recv<int>(from), 1);
+  });
+
   group.add("PartsOutliveWhatTheyWereSplitFrom", [](const C& comm) {
     std::optional<C> twin(comm.duplicate());
     auto first = twin->split(static_cast<int>(comm.rank() % 2));
@@ -164,6 +180,24 @@ void splitting_cases(Suite<C>& suite) {
     std::thread helper([&] { run_random_operations(*other, 60, 5); });
     run_random_operations(one, 60, 6);
     helper.join();
+  });
+
+  group.add("TwoThreadsSendToThemselvesOnADuplicateEach", [](const C& comm) {
+    if (!takes_threads(comm)) return;
+    const C twins[] = {comm.duplicate(), comm.duplicate()};
+    const auto talk = [rank = comm.rank()](const auto& channel, int mine) {
+      for (int round = 0; round < 200; ++round) {
+        channel.send(mine + round);
+        EXPECT_EQ(channel.template recv<int>(), mine + round) << "rank " << rank;
+      }
+    };
+    // Opened here, and one of them used there.
+    const auto here = twins[0].channel(comm.rank(), 3);
+    const auto there = twins[1].channel(comm.rank(), 3);
+    std::thread helper([&] { talk(there, 10'000); });
+    talk(here, 20'000);
+    helper.join();
+    comm.barrier();
   });
 
   group.add("PartsThatAreGoneLeaveNothingOpen", [](const C& comm) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -73,6 +74,10 @@ template <class Expected>
 Expected refused(int code, const std::function<void(const FerrompiBackend&)>& operation) {
   const FerrompiBackend comm(test_mpi().world().native());
   const auto region = comm.create_shared_region<int>(1);
+  const auto to_self = comm.channel(comm.rank(), 1);
+  const auto to_next = comm.channel((comm.rank() + 1) % comm.size(), 1);
+  std::array<int, 1> received{};
+  auto receiving = to_next.irecv(received);
   std::optional<Expected> caught;
   refusal = code;
   try {
@@ -85,6 +90,14 @@ Expected refused(int code, const std::function<void(const FerrompiBackend&)>& op
   EXPECT_EQ(test::outcome_of([&] { (void)comm.split_local(); }), "InvalidCommunicator");
   EXPECT_EQ(test::outcome_of([&] { (void)comm.create_shared_region<int>(1); }), "InvalidCommunicator");
   EXPECT_EQ(test::outcome_of([&] { region.fence(); }), "InvalidCommunicator");
+  for (const auto* const channel : {&to_self, &to_next}) {
+    EXPECT_EQ(test::outcome_of([&] { channel->send(1); }), "InvalidCommunicator");
+    EXPECT_EQ(test::outcome_of([&] { (void)channel->isend(std::array{1}); }), "InvalidCommunicator");
+    EXPECT_EQ(test::outcome_of([&] { (void)channel->template recv<int>(); }), "InvalidCommunicator");
+    EXPECT_EQ(test::outcome_of([&] { (void)channel->template try_recv<int>(); }), "InvalidCommunicator");
+  }
+  EXPECT_EQ(test::outcome_of([&] { receiving.wait(); }), "InvalidCommunicator");
+  EXPECT_EQ(test::outcome_of([&] { (void)receiving.test(); }), "InvalidCommunicator");
   return caught.value();
 }
 

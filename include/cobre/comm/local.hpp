@@ -7,14 +7,48 @@
 #include <cobre/comm/detail/nonblocking.hpp>
 #include <cobre/comm/detail/splitting.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
 
 namespace cobre::comm {
+namespace detail {
 
-class LocalBackend : public detail::Collectives<LocalBackend>,
+/// How many local communicators have messages. Relaxed: who looks asks for its own, which it has seen counted, and
+/// where there are only others finds nothing under its address.
+extern std::atomic<std::size_t> local_mailboxes;
+
+/// The messages of a communicator that has no state. All that tells one from another is where it stands: its mailbox is
+/// in a table of the library, under its address, from the first message on. Until there is one, nothing is looked up.
+class LocalMail {
+ public:
+  LocalMail() = default;
+  LocalMail(LocalMail&& other) noexcept { *this = std::move(other); }
+  LocalMail& operator=(LocalMail&& other) noexcept {
+    if (local_mailboxes.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      take_over(other);
+    return *this;
+  }
+  ~LocalMail() {
+    if (local_mailboxes.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      let_go();
+  }
+
+ protected:
+  [[nodiscard]] Mailbox& own_mailbox() const;
+  [[nodiscard]] std::shared_ptr<Mailbox> share_own_mailbox() const;
+
+ private:
+  [[gnu::cold]] void take_over(LocalMail& other) noexcept;
+  [[gnu::cold]] void let_go() noexcept;
+};
+
+}  // namespace detail
+
+class LocalBackend : private detail::LocalMail,
+                     public detail::Collectives<LocalBackend>,
                      public detail::PointToPointCalls<LocalBackend>,
                      public detail::NonblockingOperations<LocalBackend, detail::NoLanes> {
  public:
@@ -84,7 +118,6 @@ class LocalBackend : public detail::Collectives<LocalBackend>,
     if (!call.exclusive) execute(record, static_cast<const detail::AllreduceCall&>(call));
   }
 
-  // A rank of one has no place to keep messages to itself: they are kept by the thread, for all its local backends.
   [[nodiscard]] detail::Mailbox& mailbox() const;
   [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
 };

@@ -14,6 +14,7 @@
 
 #include "comm/algorithms/mail_boxes.hpp"
 #include "comm/algorithms/mail_note.hpp"
+#include "comm/algorithms/mail_warnings.hpp"
 #include "comm/core/crash_point.hpp"
 #include "comm/core/errand.hpp"
 #include "comm/core/exclusive.hpp"
@@ -167,7 +168,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
         return true;
       } catch (const TimedOut&) {
         if (in_haste && before != std::pair(box.numbered, box.sent)) continue;  // its peer is there, and takes it
-        warn_of_giving_up(transfer);
+        warn_of_giving_up(*this, transfer, "it is given up, and nothing more can be sent there");
         return false;
       }
     }
@@ -278,15 +279,6 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
                 : core::format("rank {} does not answer", peer);
     core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", transfer.operation, rank(), size(),
                             std::chrono::duration<double>(waited).count(), what));
-  }
-
-  void warn_of_giving_up(const Transfer& transfer) const {
-    const bool in_haste = transfer.on_drop == Transfer::OnDrop::CompleteSoon;
-    core::warn(
-        core::format("{} on rank {} of {}: rank {} did not take a message of {} bytes with tag {} in time{}; it "
-                     "is given up, and nothing more can be sent there",
-                     transfer.operation, rank(), size(), transfer.envelope.peer, transfer.bytes, transfer.envelope.tag,
-                     in_haste ? ", and an exception drops its request" : ""));
   }
 
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();

@@ -74,6 +74,7 @@ class Transfer {
   Envelope envelope;
   Direction direction;
   OnDrop on_drop = OnDrop::GiveUp;
+  std::chrono::nanoseconds timeout = as_configured;  // after which the caller gives a send up, who waits for it
   State state = State::New;
   bool exact = true;
   bool heard = false;  // by its owner, and no other thread looks: this receive is done, so its message is taken

@@ -26,12 +26,15 @@ namespace {
 
 using StatePtr = std::shared_ptr<detail::MpiState>;
 
+std::optional<std::chrono::seconds> timeout_from_environment() {
+  const auto seconds = core::EnvironmentReader("mpi").timeout();
+  if (seconds.count() == 0) return std::nullopt;
+  return seconds;
+}
+
 std::shared_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
-  const core::EnvironmentReader environment("mpi");
-  if (!environment.flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
-  std::optional<std::chrono::seconds> timeout;
-  if (const auto seconds = environment.timeout(); seconds.count() > 0) timeout = seconds;
-  return std::make_shared<mpi::CollectiveChecker>(world, timeout);
+  if (!core::EnvironmentReader("mpi").flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
+  return std::make_shared<mpi::CollectiveChecker>(world, timeout_from_environment());
 }
 
 // Where `cobre-comm run` names the rank that ended first, it would name any of those that MPI_Abort is about to end.
@@ -112,19 +115,22 @@ std::unique_ptr<mpi::Plans> plans_for(const ferrompi::Communicator& world, const
 
 StatePtr state_over(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world,
                     std::shared_ptr<ferrompi::Communicator> node, ExecutionTopology topology,
-                    std::shared_ptr<detail::Mailbox> mail) {
+                    std::shared_ptr<mpi::Gate> gate, std::shared_ptr<detail::Mailbox> mail) {
   return std::make_shared<detail::MpiState>(detail::MpiState{.mpi = std::move(mpi),
                                                              .world = std::move(world),
                                                              .node = std::move(node),
                                                              .topology = std::move(topology),
+                                                             .gate = std::move(gate),
                                                              .mail = std::move(mail)});
 }
 
 // Collective over `world`, which becomes the state's own.
 StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology) {
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
-  auto mail = std::make_shared<mpi::Mail>(mpi, world);
-  auto state = state_over(std::move(mpi), std::move(world), std::move(node), std::move(topology), std::move(mail));
+  auto gate = std::make_shared<mpi::Gate>();
+  auto mail = std::make_shared<mpi::Mail>(mpi, world, gate, timeout_from_environment());
+  auto state = state_over(std::move(mpi), std::move(world), std::move(node), std::move(topology), std::move(gate),
+                          std::move(mail));
   state->plans = plans_for(state->world, *state->node);
   state->checker = checker_from_environment(state->world);
   state->node_checker = checker_over(*state->node, state->checker);
@@ -209,7 +215,7 @@ detail::LaneSeed<FerrompiBackend> FerrompiBackend::lane_seed(detail::Drive drive
   const detail::MpiState& whole = state("duplicate");
   if (drive == detail::Drive::Thread || whole.checker) return {duplicate(), nullptr};
   auto lane = state_over(whole.mpi, ferrompi::Communicator::borrow(whole.world.native()), whole.node, whole.topology,
-                         whole.mail);
+                         std::make_shared<mpi::Gate>(), whole.mail);
   lane->origin = state_;
   return {FerrompiBackend(std::move(lane)), nullptr};
 }

@@ -1,14 +1,23 @@
 #include "comm/backends/mpi/mail.hpp"
 
 #include <ferrompi/constants.hpp>
-#include <ferrompi/message.hpp>
 
 #include <sched.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
+#include <span>
 #include <utility>
 
+#include "comm/algorithms/mail_warnings.hpp"
 #include "comm/backends/mpi/errors.hpp"
+#include "comm/core/format.hpp"
+#include "comm/core/progress.hpp"
+#include "comm/core/waiting.hpp"
+#include "comm/core/warnings.hpp"
 
 namespace cobre::comm::mpi {
 namespace {
@@ -16,6 +25,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using detail::Envelope;
 using detail::Realm;
+using detail::Transfer;
+using Duration = std::chrono::nanoseconds;
+
+constexpr Duration forever = Duration::max();
+constexpr int looks_before_yielding = 64;
+constexpr std::size_t short_enough = 4096;                     // every MPI takes so much at once
+constexpr auto patience_at_the_end = std::chrono::seconds(1);  // with what MPI still moves
 
 // Both realms share a communicator: the lowest bit of MPI's tag says which.
 std::int64_t largest_native_tag() noexcept {
@@ -31,40 +47,53 @@ Envelope envelope_of(const ferrompi::Message& message) noexcept {
 int native_rank(const Envelope& envelope) noexcept {
   return static_cast<int>(envelope.peer);
 }
-
-std::span<std::byte> bytes_of(const detail::Transfer& transfer, std::size_t count) noexcept {
-  return {transfer.data, count};
+bool same_channel(const Envelope& a, const Envelope& b) noexcept {
+  return a.peer == b.peer && a.tag == b.tag && a.realm == b.realm;
 }
 
-/// What a transfer carries while MPI works on it.
-struct InMpi {
-  ferrompi::Request request;
-  std::shared_ptr<std::vector<std::byte>> copy;  // of what is sent, where the caller may give up
-};
-InMpi* in_mpi(const detail::Transfer& transfer) noexcept {
-  return static_cast<InMpi*>(transfer.attachment.get());
+Parcel* parcel_of(const Transfer& transfer) noexcept {
+  return static_cast<Parcel*>(transfer.attachment.get());
+}
+
+// Null where there is no memory: those who ask can do without.
+std::unique_ptr<std::byte[]> try_to_allocate(std::size_t bytes) noexcept {
+  return std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[bytes]);
 }
 
 }  // namespace
 
-Mail::Mail(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& world)
+Mail::Mail(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& world, std::shared_ptr<const Gate> gate,
+           std::optional<Duration> timeout, Duration warn_after)
     : Mailbox(static_cast<std::size_t>(world.rank()), static_cast<std::size_t>(world.size()), largest_native_tag()),
       mpi_(std::move(mpi)),
       comm_(world.duplicate()),
+      gate_(std::move(gate)),
+      timeout_(timeout.value_or(forever)),
+      warn_after_(warn_after),
       self_(rank(), size(), algorithms::NoPipes()) {}
 
+// What somebody still sends to this rank is taken too, for a while: he may wait for that, and this rank for him.
 Mail::~Mail() {
   if (!ferrompi::Mpi::is_running()) return;
+  algorithms::UnreadMessages unread;
   try {
-    // Asked first without taking anything: SimGrid knows no matched probe, and ends programs that try one.
-    while (comm_.iprobe(ferrompi::any_source, ferrompi::any_tag)) {
-      const auto message = comm_.improbe(ferrompi::any_source, ferrompi::any_tag);
-      if (!message) break;
-      kept_.add(envelope_of(*message), {nullptr, message->bytes(), true});  // the message itself throws its bytes away
+    for (Parcel& parcel : kept_) {
+      unread.add(parcel.envelope, {nullptr, parcel.bytes, true});
+      fetch(parcel);
     }
-  } catch (const std::exception&) {  // MPI is on its way out: there is nothing left to take
+    loose_.take_all_from(kept_);
+    const auto begin = Clock::now();
+    for (;;) {
+      take_unread(unread);
+      sweep();
+      if (loose_.empty() || Clock::now() - begin > patience_at_the_end) break;
+      (void)sched_yield();  // and nothing that this thread has under way: it may be at its end
+    }
+  } catch (const std::exception&) {  // MPI is on its way out, or there is no memory: there is nothing left to take
   }
-  algorithms::warn_of_unread(*this, kept_);
+  // After a failure nobody expects to have everything.
+  if (gate_->broken.empty()) algorithms::warn_of_unread(*this, unread);
+  leave_behind();
 }
 
 template <class Body>
@@ -79,88 +108,161 @@ decltype(auto) Mail::translated(const Transfer& transfer, Body&& body) const {
 }
 
 void Mail::require_usable(const Transfer& transfer) const {
-  if (!ferrompi::Mpi::is_running()) [[unlikely]] {
-    throw InvalidCommunicator(where(transfer.operation), "MPI was finalized");
+  if (!gate_->broken.empty() || !ferrompi::Mpi::is_running()) [[unlikely]]
+    refuse(*gate_, where(transfer.operation));
+}
+
+Parcel& Mail::next_parcel(const Transfer& transfer) {
+  if (spare_.empty()) [[unlikely]] {
+    try {
+      spare_.add_new();
+    } catch (const std::bad_alloc&) {
+      throw AllocationFailed(where(transfer.operation), sizeof(Parcel), "there is no memory left for a message");
+    }
   }
+  return spare_.first();
+}
+
+void Mail::hold(Transfer& transfer, ParcelList& from, Parcel& parcel) noexcept {
+  held_.take_from(from, parcel);
+  transfer.attachment = std::shared_ptr<void>(std::shared_ptr<void>(), &parcel);  // which belongs to the list
+}
+
+void Mail::release(Transfer& transfer) noexcept {
+  Parcel& parcel = *parcel_of(transfer);
+  transfer.attachment.reset();
+  parcel.request.reset();
+  parcel.copy.reset();
+  spare_.take_from(held_, parcel);
 }
 
 void Mail::start(Transfer& transfer) {
   require_usable(transfer);
   if (to_self(transfer)) return self_.start(transfer);
+  sweep();
   transfer.mailbox = this;
   if (transfer.direction == Transfer::Direction::In) {
     expected_.append(transfer);
   } else {
-    translated(transfer, [&] {
-      auto sending = std::make_shared<InMpi>();
-      auto payload = bytes_of(transfer, transfer.bytes);
-      if (transfer.on_drop == Transfer::OnDrop::GiveUp) {
-        sending->copy = std::make_shared<std::vector<std::byte>>(payload.begin(), payload.end());
-        payload = *sending->copy;
-      }
-      sending->request = comm_.isend(payload, native_rank(transfer.envelope), native_tag(transfer.envelope));
-      transfer.attachment = std::move(sending);
-    });
+    translated(transfer, [&] { send_off(transfer); });
   }
   transfer.state = Transfer::State::UnderWay;
 }
 
-// Where nobody else has to be served meanwhile it is what MPI does, with nothing beside it.
-void Mail::run(Transfer& transfer, std::chrono::nanoseconds timeout) {
-  const bool alone = timeout == detail::as_configured && expected_.first() == nullptr && !to_self(transfer);
-  const bool in = transfer.direction == Transfer::Direction::In;
-  if (!alone || (in && kept_.find(transfer.envelope) != nullptr)) return Mailbox::run(transfer, timeout);
+void Mail::send_off(Transfer& transfer) {
+  Parcel& parcel = next_parcel(transfer);
+  std::span<const std::byte> payload(transfer.data, transfer.bytes);
+  std::unique_ptr<std::byte[]> copy;
+  if (patience(transfer.timeout) != forever) {
+    copy = try_to_allocate(transfer.bytes);
+    if (copy == nullptr) {
+      throw AllocationFailed(where(transfer.operation), transfer.bytes,
+                             "a message that may time out is copied before it is sent, because MPI does not give it "
+                             "back; send less at once, or without a timeout");
+    }
+    if (transfer.bytes > 0) std::memcpy(copy.get(), transfer.data, transfer.bytes);
+    payload = {copy.get(), transfer.bytes};
+  }
+  parcel.request.emplace(comm_.isend(payload, native_rank(transfer.envelope), native_tag(transfer.envelope)));
+  parcel.copy = std::move(copy);
+  parcel.envelope = transfer.envelope;
+  parcel.bytes = transfer.bytes;
+  parcel.number = 0;
+  hold(transfer, spare_, parcel);
+}
+
+// Where this rank has nothing else to do, a message goes from MPI into its buffer, with nothing beside it, and a short
+// one to MPI, which as a rule waits for nobody.
+void Mail::run(Transfer& transfer, Duration timeout) {
+  transfer.timeout = timeout;
+  const bool out = transfer.direction == Transfer::Direction::Out;
+  const bool direct = !to_self(transfer) && patience(timeout) == forever && expected_.first() == nullptr &&
+                      kept_.empty() && (!out || transfer.bytes <= short_enough) && !core::has_other_work();
+  if (!direct) return Mailbox::run(transfer, timeout);
   require_usable(transfer);
+  sweep();
   translated(transfer, [&] {
-    const int peer = native_rank(transfer.envelope);
-    const int tag = native_tag(transfer.envelope);
-    if (!in) return comm_.send(bytes_of(transfer, transfer.bytes), peer, tag);
-    ferrompi::Message message = comm_.mprobe(peer, tag);
-    transfer.message_bytes = message.bytes();
-    if (!transfer.fits(transfer.message_bytes)) [[unlikely]]
-      return keep(transfer, std::move(message));
-    (void)message.recv(bytes_of(transfer, transfer.message_bytes));
+    if (out) {
+      comm_.send(std::span<const std::byte>(transfer.data, transfer.bytes), native_rank(transfer.envelope),
+                 native_tag(transfer.envelope));
+      transfer.state = Transfer::State::Done;
+      return;
+    }
+    (void)next_parcel(transfer);
+    wait_until(transfer, forever, [&] {
+      auto message = comm_.improbe(native_rank(transfer.envelope), native_tag(transfer.envelope));
+      if (!message) return false;
+      transfer.message_bytes = message->bytes();
+      if (transfer.fits(transfer.message_bytes)) [[likely]] {
+        (void)message->recv(std::span(transfer.data, transfer.message_bytes));
+        transfer.state = Transfer::State::Done;
+      } else {
+        transfer.state = Transfer::State::Misfit;
+        fetch(keep(transfer.envelope, std::move(*message)));
+      }
+      return true;
+    });
   });
   if (transfer.state == Transfer::State::Misfit) [[unlikely]]
     throw_misfit(where(transfer.operation), transfer);
-  transfer.state = Transfer::State::Done;
 }
 
-void Mail::finish(Transfer& transfer, std::chrono::nanoseconds timeout) {
-  if (to_self(transfer)) return self_.finish(transfer, timeout);
+void Mail::finish(Transfer& transfer, Duration timeout) {
   require_usable(transfer);
+  if (to_self(transfer)) return self_.finish(transfer, timeout);
+  sweep();
   translated(transfer, [&] {
-    const bool forever = timeout == detail::as_configured;
-    const auto begin = Clock::now();
-    for (;;) {
-      // Alone it may wait inside of MPI. Otherwise a peer may be waiting for another receive that was posted here.
+    wait_until(transfer, patience(timeout), [&] {
       serve_others(transfer);
-      if (advance(transfer, forever && !others_expected(transfer) ? Wait::Yes : Wait::No)) return;
-      const auto waited = Clock::now() - begin;
-      if (!forever && waited >= timeout) {
-        throw TimedOut(where(transfer.operation), std::chrono::duration<double>(waited).count(),
-                       {transfer.envelope.peer});
-      }
-      (void)sched_yield();
-    }
+      return advance(transfer);
+    });
   });
 }
 
 bool Mail::test(Transfer& transfer) {
-  if (to_self(transfer)) return self_.test(transfer);
   require_usable(transfer);
-  return translated(transfer, [&] { return advance(transfer, Wait::No); });
+  if (to_self(transfer)) return self_.test(transfer);
+  return translated(transfer, [&] {
+    serve_others(transfer);
+    return advance(transfer);
+  });
 }
 
-bool Mail::others_expected(const Transfer& transfer) const noexcept {
-  return expected_.find([&](const Transfer& one) { return &one != &transfer; }) != nullptr;
+/// MPI says neither that a peer has left nor that it is late: whoever wants to know sets a timeout.
+template <class Look>
+void Mail::wait_until(const Transfer& transfer, Duration timeout, Look&& is_over) const {
+  for (int look = 0; look < looks_before_yielding; ++look) {
+    if (is_over()) return;
+  }
+  const auto begin = Clock::now();
+  Duration next_warning = warn_after_;
+  while (!is_over()) {
+    const Duration waited = Clock::now() - begin;
+    if (waited >= timeout) {
+      throw TimedOut(where(transfer.operation), std::chrono::duration<double>(waited).count(),
+                     {transfer.envelope.peer});
+    }
+    if (waited >= next_warning) {
+      warn_of_waiting(transfer, waited);
+      next_warning *= 2;
+    }
+    (void)core::give_way();
+  }
 }
 
-/// Gives every other receive that waits the message that has come for it.
+void Mail::warn_of_waiting(const Transfer& transfer, Duration waited) const {
+  const bool in = transfer.direction == Transfer::Direction::In;
+  core::warn(core::format("{} on rank {} of {}: waiting for {:.0f} s; {} rank {} with tag {}", transfer.operation,
+                          rank(), size(), std::chrono::duration<double>(waited).count(),
+                          in ? "nothing came from" : "no room for a message to", transfer.envelope.peer,
+                          transfer.envelope.tag));
+}
+
+/// Gives every other receive that waits the message that has come for it: its sender may wait for that.
 void Mail::serve_others(const Transfer& transfer) {
   for (Transfer* receive = expected_.first(); receive != nullptr;) {
     Transfer* const next = receive->next;  // of one that leaves the queue
-    if (receive != &transfer && match_next(receive->envelope, Wait::No)) {
+    if (receive != &transfer && match_next(receive->envelope)) {
       receive = expected_.first();  // the first of its channel left, which may be any
     } else {
       receive = next;
@@ -168,100 +270,212 @@ void Mail::serve_others(const Transfer& transfer) {
   }
 }
 
-/// Does what can be done for it; whether it is over.
-bool Mail::advance(Transfer& transfer, Wait wait) {
+/// Does what can be done for it; whether it is over. Done is what its owner has heard of, so a receive is under way
+/// until then, also where its message has come.
+bool Mail::advance(Transfer& transfer) {
   // The message of a receive is the next one that no earlier receive of its channel takes.
-  while (transfer.state == Transfer::State::UnderWay && transfer.attachment == nullptr) {
-    if (!match_next(transfer.envelope, wait)) return false;
+  while (transfer.state == Transfer::State::UnderWay && parcel_of(transfer) == nullptr) {
+    if (!match_next(transfer.envelope)) return false;
   }
   if (transfer.state == Transfer::State::Misfit) throw_misfit(where(transfer.operation), transfer);
   if (transfer.state == Transfer::State::Done) return true;
-  ferrompi::Request& request = in_mpi(transfer)->request;
-  if (wait == Wait::Yes) {
-    request.wait();
-  } else if (!request.test()) {
-    return false;
+  Parcel& parcel = *parcel_of(transfer);
+  if (parcel.is_lost()) [[unlikely]] {
+    throw InvalidCommunicator(where(transfer.operation),
+                              core::format("rank {}: there was no memory to keep a message whose receive was given up",
+                                           transfer.envelope.peer));
   }
-  transfer.attachment.reset();
+  if (parcel.request && !parcel.request->test()) return false;
+  if (transfer.direction == Transfer::Direction::In && parcel.copy != nullptr && parcel.bytes > 0) {
+    std::memcpy(transfer.data, parcel.copy.get(), parcel.bytes);
+  }
+  release(transfer);
   transfer.state = Transfer::State::Done;
   return true;
 }
 
 /// Brings the first receive of a channel and its next message together. False where none has come.
-bool Mail::match_next(const Envelope& envelope, Wait wait) {
-  Transfer& receive = *expected_.find([&](const Transfer& one) {
-    return one.envelope.peer == envelope.peer && one.envelope.tag == envelope.tag &&
-           one.envelope.realm == envelope.realm;
-  });
-  if (auto* const queue = kept_.find(envelope)) {
-    const algorithms::Unread& message = queue->front();
-    expected_.remove(receive);
-    receive.message_bytes = message.bytes;
-    if (!receive.fits(message.bytes)) {
-      receive.state = Transfer::State::Misfit;
-      return true;
-    }
-    if (message.bytes > 0) std::memcpy(receive.data, message.data.get(), message.bytes);
-    receive.state = Transfer::State::Done;
-    kept_.remove_first(envelope);
-    return true;
+bool Mail::match_next(const Envelope& envelope) {
+  Transfer& receive = *expected_.find([&](const Transfer& one) { return same_channel(one.envelope, envelope); });
+  Parcel* const parcel = find_message(receive);
+  if (parcel == nullptr) return false;
+  const bool fits = receive.fits(parcel->bytes);
+  if (fits && parcel->message) {
+    parcel->request.emplace(parcel->message->irecv(std::span(receive.data, parcel->bytes)));
+    parcel->message.reset();
   }
-  if (wait == Wait::Yes) {
-    take(receive, comm_.mprobe(native_rank(envelope), native_tag(envelope)));
-    return true;
+  expected_.remove(receive);
+  receive.message_bytes = parcel->bytes;
+  if (fits) {
+    hold(receive, kept_, *parcel);
+  } else {
+    receive.state = Transfer::State::Misfit;
+    fetch(*parcel);
   }
-  auto message = comm_.improbe(native_rank(envelope), native_tag(envelope));
-  if (!message) return false;
-  take(receive, std::move(*message));
   return true;
 }
 
-void Mail::take(Transfer& receive, ferrompi::Message message) {
-  expected_.remove(receive);
-  receive.message_bytes = message.bytes();
-  if (receive.fits(message.bytes())) {
-    auto receiving = std::make_shared<InMpi>();
-    receiving->request = message.irecv(bytes_of(receive, message.bytes()));
-    receive.attachment = std::move(receiving);
-    return;
+/// The next message of its channel, kept and perhaps still with MPI; null where none has come.
+Parcel* Mail::find_message(const Transfer& receive) {
+  if (!kept_.empty()) {
+    if (Parcel* const parcel = kept_.find(receive.envelope)) return parcel;
   }
-  keep(receive, std::move(message));
+  (void)next_parcel(receive);
+  auto message = comm_.improbe(native_rank(receive.envelope), native_tag(receive.envelope));
+  return message ? &keep(receive.envelope, std::move(*message)) : nullptr;
 }
 
-/// For the next receive: it does not fit into this one.
-void Mail::keep(Transfer& receive, ferrompi::Message message) {
-  receive.state = Transfer::State::Misfit;
-  algorithms::Unread unread{std::unique_ptr<std::byte[]>(new std::byte[message.bytes()]), message.bytes(), true};
-  (void)message.recv(std::span(unread.data.get(), unread.bytes));
-  kept_.add(receive.envelope, std::move(unread));
+/// Into a parcel that is there.
+Parcel& Mail::keep(const Envelope& envelope, ferrompi::Message message) noexcept {
+  Parcel& parcel = spare_.first();
+  parcel.envelope = envelope;
+  parcel.bytes = message.bytes();
+  parcel.number = ++found_;
+  parcel.message.emplace(std::move(message));
+  kept_.take_from(spare_, parcel);
+  return parcel;
 }
 
-void Mail::give_up_send(Transfer& transfer) {
-  if (transfer.on_drop == Transfer::OnDrop::CompleteSoon) return;  // what a request of MPI does by itself: see below
-  if (transfer.on_drop == Transfer::OnDrop::Complete) return finish(transfer, detail::as_configured);
-  auto* const sending = in_mpi(transfer);
-  orphans_.push_back({std::move(sending->copy), std::move(sending->request)});
+/// Its sender shall not wait for the receive into which it fits. Without memory it does.
+void Mail::fetch(Parcel& parcel) {
+  if (!parcel.message) return;
+  auto copy = try_to_allocate(parcel.bytes);
+  if (copy == nullptr) return;
+  parcel.request.emplace(parcel.message->irecv(std::span(copy.get(), parcel.bytes)));
+  parcel.message.reset();
+  parcel.copy = std::move(copy);
 }
 
 void Mail::abandon(Transfer& transfer) noexcept {
-  try {
-    if (transfer.direction == Transfer::Direction::Out) {
-      give_up_send(transfer);
-    } else if (transfer.attachment != nullptr) {
-      // MPI writes into the buffer already. What it has written goes back to the front of the channel.
-      in_mpi(transfer)->request.wait();
-      const std::size_t bytes = transfer.message_bytes;
-      algorithms::Unread unread{std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes, true};
-      if (bytes > 0) std::memcpy(unread.data.get(), transfer.data, bytes);
-      kept_.add_first(transfer.envelope, std::move(unread));
-    }
-  } catch (const std::exception&) {  // of a failing MPI, or no memory: nobody is there to be told
-  }
   expected_.remove(transfer);
-  // A send that an exception makes go is waited for no longer than a moment. MPI cannot take it back and the buffer is
-  // about to go, so that the job is ended then.
-  transfer.attachment.reset();
+  if (Parcel* const parcel = parcel_of(transfer)) {
+    if (transfer.direction == Transfer::Direction::In) {
+      take_back(*parcel, transfer);
+    } else {
+      let_go(*parcel, transfer);
+    }
+    transfer.attachment.reset();
+  }
   transfer.state = Transfer::State::New;
+}
+
+void Mail::take_back(Parcel& parcel, const Transfer& receive) noexcept {
+  if (parcel.request && parcel.copy == nullptr) {
+    // MPI writes into the buffer, which is about to go.
+    auto copy = try_to_allocate(parcel.bytes);
+    try {
+      while (!parcel.request->test()) (void)core::give_way();
+      if (copy != nullptr && parcel.bytes > 0) std::memcpy(copy.get(), receive.data, parcel.bytes);
+    } catch (const std::exception&) {  // MPI failed, or is at its end
+      copy.reset();
+    }
+    parcel.request.reset();
+    parcel.copy = std::move(copy);
+    if (parcel.is_lost()) algorithms::warn_of_losing(*this, receive);
+  }
+  kept_.take_in_order_from(held_, parcel);
+}
+
+void Mail::let_go(Parcel& parcel, Transfer& send) noexcept {
+  using OnDrop = Transfer::OnDrop;
+  const bool may_stay = parcel.copy != nullptr || parcel.bytes == 0;  // with MPI, when its buffer is gone
+  if (!may_stay && send.on_drop != OnDrop::Complete) {
+    // An exception makes it go. A request of MPI that one destroys waits for a moment, and then ends the job.
+    parcel.request.reset();
+  } else if (send.on_drop == OnDrop::GiveUp || !send_out(send)) {
+    if (send.on_drop != OnDrop::GiveUp) tell_of_giving_up(send, may_stay);
+    if (!may_stay) comm_.abort(EXIT_FAILURE);
+    return loose_.take_from(held_, parcel);
+  }
+  if (parcel_of(send) != nullptr) release(send);
+}
+
+/// For who does not wait for it any more; whether MPI is done with it. Where the communicator failed, or an exception
+/// passes through, its peer may never come.
+bool Mail::send_out(Transfer& send) noexcept {
+  const bool in_haste = send.on_drop == Transfer::OnDrop::CompleteSoon || !gate_->broken.empty();
+  try {
+    wait_until(send, in_haste ? std::min<Duration>(timeout_, core::grace_while_unwinding) : timeout_, [&] {
+      serve_others(send);
+      return advance(send);
+    });
+    return true;
+  } catch (const std::exception&) {  // it is late, or MPI failed; there is nobody to tell
+    const Parcel* const parcel = parcel_of(send);
+    return parcel == nullptr || parcel->request->is_complete();
+  }
+}
+
+void Mail::tell_of_giving_up(const Transfer& send, bool goes_on) const noexcept try {
+  algorithms::warn_of_giving_up(*this, send,
+                                goes_on ? "it is given up, and may still arrive"
+                                        : "MPI does not give it back, and its buffer is about to go, so the job is "
+                                          "ended");
+} catch (const std::exception&) {
+  core::warn("a message is given up");  // no memory for the details
+}
+
+/// Lets those go that MPI is done with.
+void Mail::sweep() noexcept {
+  for (auto one = loose_.begin(); one != loose_.end();) {
+    Parcel& parcel = *one++;
+    try {
+      if (parcel.request && !parcel.request->test()) continue;
+    } catch (const std::exception&) {  // it is over by that, and nobody asks how
+    }
+    parcel.request.reset();
+    parcel.message.reset();
+    parcel.copy.reset();
+    spare_.take_from(loose_, parcel);
+  }
+}
+
+void Mail::take_unread(algorithms::UnreadMessages& unread) {
+  // Asked first without taking anything: SimGrid knows no matched probe, and ends programs that try one.
+  while (comm_.iprobe(ferrompi::any_source, ferrompi::any_tag)) {
+    if (spare_.empty()) spare_.add_new();
+    auto message = comm_.improbe(ferrompi::any_source, ferrompi::any_tag);
+    if (!message) return;
+    const Envelope envelope = envelope_of(*message);
+    unread.add(envelope, {nullptr, message->bytes(), true});
+    Parcel& parcel = keep(envelope, std::move(*message));
+    fetch(parcel);  // without memory the message itself throws its bytes away, or stays where it is
+    loose_.take_from(kept_, parcel);
+    sweep();
+  }
+}
+
+/// What MPI still moves keeps its memory: neither can be had back.
+void Mail::leave_behind() noexcept {
+  std::size_t sends = 0;
+  const Parcel* first = nullptr;
+  for (const Parcel& parcel : loose_) {
+    if (parcel.number == 0 && sends++ == 0) first = &parcel;
+  }
+  if (first != nullptr) tell_of_leaving_behind(*first, sends);
+  static struct Behind {
+    union {
+      ParcelList parcels;
+    };
+    Behind() noexcept : parcels() {}
+    Behind(const Behind&) = delete;
+    Behind& operator=(const Behind&) = delete;
+    ~Behind() {}  // never: MPI may still read and write there
+    std::mutex mutex;
+  } behind;
+  const std::lock_guard lock(behind.mutex);
+  behind.parcels.take_all_from(loose_);
+}
+
+void Mail::tell_of_leaving_behind(const Parcel& first, std::size_t messages) const noexcept try {
+  core::warn(
+      core::format("rank {} of {} ends although {} message{} that it gave up {} not been taken, the first by rank {} "
+                   "with tag {} ({} "
+                   "bytes); receive every message that is sent",
+                   rank(), size(), messages, messages == 1 ? "" : "s", messages == 1 ? "has" : "have",
+                   first.envelope.peer, first.envelope.tag, first.bytes));
+} catch (const std::exception&) {
+  core::warn("a rank ends although messages that it gave up have not been taken");  // no memory for the details
 }
 
 }  // namespace cobre::comm::mpi

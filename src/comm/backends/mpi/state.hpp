@@ -42,7 +42,7 @@ struct MpiState {
   ExecutionTopology topology;
 
   // One operation at a time: these are written by the operation that runs.
-  std::shared_ptr<mpi::Gate> gate = std::make_shared<mpi::Gate>();  // shared with regions, like the node
+  std::shared_ptr<mpi::Gate> gate;  // shared with regions, like the node, and mail
   mutable MpiScratch scratch{};
   std::unique_ptr<mpi::Plans> plans{};                     // null where the library has nothing to gain by them
   std::shared_ptr<mpi::CollectiveChecker> checker{};       // null unless COBRE_COMM_CHECK=1
