@@ -1,6 +1,6 @@
 # How a test joins the suite.
 #
-#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …])            a GoogleTest program, one CTest entry a test
+#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …])   a GoogleTest program, one CTest entry a test
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
 # CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
@@ -91,13 +91,17 @@ function(cobre_test_target name)
 endfunction()
 
 function(cobre_add_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
   cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
   if(wanted)
     cobre_build_for_tests(${name})
-    gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60)
+    set(environment "")
+    if(arg_ENVIRONMENT)
+      set(environment ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 60 ${environment})
   endif()
 endfunction()
 
@@ -127,8 +131,8 @@ function(cobre_run_under_mpi test)
 endfunction()
 
 function(cobre_add_mpi_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
   cobre_leave_to_tests(${name})
-  cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
+  cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT})
 endfunction()
