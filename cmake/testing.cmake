@@ -1,7 +1,7 @@
 # How a test joins the suite.
 #
-#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …])            a GoogleTest program, one CTest entry a test; RUN_SERIAL:
-#                                                                        each of which runs alone
+#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [RUN_SERIAL])
+#                                       a GoogleTest program, one CTest entry a test; RUN_SERIAL: each of which runs alone
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
 # CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
@@ -92,14 +92,18 @@ function(cobre_test_target name)
 endfunction()
 
 function(cobre_add_test name)
-  cmake_parse_arguments(arg "RUN_SERIAL" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "RUN_SERIAL" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
   cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
   if(wanted)
     cobre_build_for_tests(${name})
+    set(environment "")
+    if(arg_ENVIRONMENT)
+      set(environment ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
     gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES
-      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL})
+      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL} ${environment})
   endif()
 endfunction()
 
@@ -129,8 +133,8 @@ function(cobre_run_under_mpi test)
 endfunction()
 
 function(cobre_add_mpi_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS;RANKS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
   cobre_leave_to_tests(${name})
-  cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS})
+  cobre_run_under_mpi(${name} RANKS ${arg_RANKS} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT})
 endfunction()

@@ -27,9 +27,13 @@ bool full() {
   return std::getenv("COBRE_TEST_FULL") != nullptr;
 }
 
+// Of two ranks that copy the same, the clock says who comes by here, and how often: no job after another one does.
+constexpr const char* of_a_piece = "shm.piece_claimed";
+
 /// Whether a job of so many ranks must come by.
 bool concerns(Setup setup, std::size_t size, const CrashPoint& point) {
   const std::string name = point.name();
+  if (name == of_a_piece) return false;
   // Only where ranks reach into the memory of others.
   const bool reaches =
       name.find("claim") != std::string::npos || name == "shm.parts_open" || name == "shm.about_to_help";
@@ -47,6 +51,12 @@ bool concerns(Setup setup, std::size_t size, const CrashPoint& point) {
   return false;
 }
 
+const CrashPoint* point_of(const std::string& name) {
+  const CrashPoint* point = CrashPoint::first();
+  while (point != nullptr && point->name() != name) point = point->next();
+  return point;
+}
+
 /// The places that a job comes by, from a job that nothing happens to.
 std::vector<Plan> places(Setup setup, std::size_t size) {
   EXPECT_LT(crash::tear_down(), crash::Visits::most_steps);
@@ -61,6 +71,7 @@ std::vector<Plan> places(Setup setup, std::size_t size) {
   for (plan.step = 0; plan.step <= crash::tear_down(); ++plan.step) {
     std::size_t number = 0;
     for (const CrashPoint* point = CrashPoint::first(); point != nullptr; point = point->next(), ++number) {
+      if (std::string(point->name()) == of_a_piece) continue;
       plan.point = point;
       for (plan.victim = 0; plan.victim < size; ++plan.victim) {
         const std::uint32_t visits = job.board().visits.of[plan.victim][plan.step][number];
@@ -175,6 +186,28 @@ TEST(CrashPoints, OfRankZeroThatIsSlowToEndAreNamedByThoseWhoCameAndThoseWhoDidN
   }
   ASSERT_GE(plans.size(), 20U);
   const crash::Tally tally = crash::run_all(plans);
+  for (const std::string& problem : tally.problems) ADD_FAILURE() << problem;
+}
+
+// Both ends copy what is gathered or scattered. Here the taker lets the giver come first, which then dies over a piece
+// of the taker's memory that it has claimed, or is stopped there. Nobody may throw there.
+TEST(CrashPoints, OfAGiverOverAPieceThatItHasClaimedAreNamedByTheTaker) {
+  std::vector<Plan> plans;
+  for (std::size_t size = 2; size <= crash::most_ranks; ++size) {
+    const std::vector<Plan> others = places(Setup::Shm, size);
+    const auto gathers = std::ranges::find_if(
+        others, [](const Plan& plan) { return crash::step_name(plan.step) == "large gather and scatter"; });
+    ASSERT_NE(gathers, others.end());
+    for (Plan plan = *gathers; const Action way : {Action::Kill, Action::StopAndGoOn, Action::Exit}) {
+      plan.point = point_of(of_a_piece);
+      plan.action = way;
+      for (plan.victim = 0; plan.victim < size; ++plan.victim) {  // the last one gives what is scattered
+        for (plan.visit = 0; plan.visit < 2; ++plan.visit) plans.push_back(plan);
+      }
+    }
+  }
+  const crash::Tally tally = crash::run_all(plans);
+  tally.print("pieces");
   for (const std::string& problem : tally.problems) ADD_FAILURE() << problem;
 }
 

@@ -136,7 +136,8 @@ std::string Job::problem_of_victim() const {
       if (std::string_view(plan_.point->name()).find(".depart.") != std::string_view::npos)
         return signal_of_victim() == SIGABRT ? "" : "no end";
       const bool told = exit_code_of_victim() == 0 && report.ending == Ending::Threw;
-      return told ? "" : std::string("the victim ended otherwise: ") + report.words;
+      if (!told) return std::string("the victim ended otherwise: ") + report.words;
+      return report.left_something ? "the victim left something behind" : "";
     }
     case Action::StopAndGoOn:
     case Action::None: return "";

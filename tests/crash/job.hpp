@@ -95,7 +95,6 @@ class Job {
   bool advance();
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Board& board() const { return *board_; }
   /// For the plans that follow from it.
   [[nodiscard]] std::shared_ptr<const Measured> measured() const { return {board_owner_, &board_->measured}; }

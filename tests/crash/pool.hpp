@@ -25,7 +25,7 @@ struct Tally {
   void print(const std::string& title) const;
 };
 
-/// Runs all of them, and checks at the end that no process, socket or shared memory of theirs is left.
+/// Runs all of them, and checks at the end that no process of theirs is left.
 [[nodiscard]] Tally run_all(const std::vector<Plan>& plans);
 
 }  // namespace crash

@@ -167,6 +167,18 @@ void node(const CommBackend& comm) {
   comm.barrier();
 }
 
+// Not of the library's own kind: a barrier is all that it can do.
+void split_local(const CommBackend& comm) {
+  const auto node = comm.split_local();
+  require(node->rank() < node->size() && node->size() <= comm.size(), "split_local");
+  try {
+    node->barrier();
+  } catch (const cobre::comm::PeerFailed&) {
+    // As above.
+  }
+  comm.barrier();
+}
+
 template <std::size_t Count>
 void messages(const CommBackend& comm) {
   const std::size_t next = (comm.rank() + 1) % comm.size();
@@ -247,6 +259,7 @@ constexpr Step program[] = {
     {"region", region},
     {"split", split},
     {"node", node},
+    {"split_local", split_local},
     {"small messages", messages<small>},
     {"large messages", messages<large>},
     {"channels", channels},

@@ -23,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto stay = 300ms;  // far longer than the others need to end
+constexpr auto longest_courtesy = std::chrono::milliseconds(1s);
 
 struct Thrown : std::runtime_error {
   Thrown() : std::runtime_error("thrown at a crash point") {}
@@ -61,8 +62,18 @@ void fall() {
   }
 }
 
+// Two ranks copy the same, piece by piece, and who comes first may have taken all pieces before the other one wakes up.
+// Where the giver shall fall over one, the taker lets it have that.
+void let_giver_come_first(const CrashPoint& point, std::size_t step) {
+  const bool takes = point.name() == std::string_view("shm.parts_open") && rank_here != plan_here->victim;
+  if (!takes || step != plan_here->step || plan_here->point == nullptr) return;
+  if (plan_here->point->name() != std::string_view("shm.piece_claimed")) return;
+  (void)test::eventually([] { return board_here->fell != 0; }, longest_courtesy);
+}
+
 void visit(const CrashPoint& point) {
   const std::size_t step = board_here->step[rank_here];
+  let_giver_come_first(point, step);
   if (plan_here->action == Action::None) ++board_here->visits.of[rank_here][step][number_of(point)];
   if (rank_here != plan_here->victim || &point != plan_here->point || step != plan_here->step) return;
   if (visits_here++ == plan_here->visit) fall();

@@ -11,9 +11,27 @@ int stays(const char* text) { return text[0]; }
 namespace core { int private_to_the_library() { return 1; } }
 namespace { int nobody_sees_this() { return 2; } }
 int uses_it() { return nobody_sees_this() + core::private_to_the_library(); }
+struct Backend {
+  template <class Call> void execute(const Call&) const;
+  template <class Call> __attribute__((noinline)) void of_every_program(const Call&) const {}
+};
+template <class Call> void Backend::execute(const Call& call) const { of_every_program(call); }
+template void Backend::execute(const int&) const;
+namespace shm {
+struct RegionBlock { void fence(); };
+void RegionBlock::fence() {}
+struct Endpoint { void private_too(); template <class Call> void execute(const Call&); };
+void Endpoint::private_too() {}
+template <class Call> void Endpoint::execute(const Call&) {}
+template void Endpoint::execute(const int&);
+}
 }
 int not_ours() { return 3; }
 """
+FUNCTIONS = "cobre::comm::stays(char const*)\ncobre::comm::uses_it()\n"
+MEMBERS = "cobre::comm::shm::RegionBlock::fence()\n"
+INSTANTIATED = "void cobre::comm::Backend::execute<int>(int const&) const\n"
+RECORD = MEMBERS + FUNCTIONS + INSTANTIATED
 
 
 class CheckAbi(unittest.TestCase):
@@ -21,7 +39,9 @@ class CheckAbi(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.library = Path(cls.folder.name, "library.o")
-        subprocess.run(["g++", "-x", "c++", "-c", "-", "-o", str(cls.library)], input=SOURCE, text=True, check=True)
+        source = Path(cls.folder.name, "library.cpp")
+        source.write_text(SOURCE, encoding="utf-8")
+        subprocess.run(["g++", "-c", str(source), "-o", str(cls.library)], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -30,22 +50,28 @@ class CheckAbi(unittest.TestCase):
     def check(self, recorded, *options):
         record = Path(self.folder.name, "record.txt")
         record.write_text(recorded, encoding="utf-8")
-        result = subprocess.run([str(TOOL), *options, f"{self.library}={record}"], capture_output=True, text=True, check=False)
+        command = [str(TOOL), *options, "--sources", self.folder.name, f"{self.library}={record}"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
         return result.returncode, result.stdout, record.read_text(encoding="utf-8")
 
-    def test_the_record_of_a_library_is_its_public_names(self):
+    def test_the_record_of_a_library_is_what_programs_may_ask_for(self):
         code, _, record = self.check("", "--update")
-        self.assertEqual((code, record), (0, "cobre::comm::stays(char const*)\ncobre::comm::uses_it()\n"))
+        self.assertEqual((code, record), (0, RECORD))
 
     def test_a_library_that_is_as_recorded_passes(self):
-        self.assertEqual(self.check("cobre::comm::stays(char const*)\ncobre::comm::uses_it()\n")[0], 0)
+        self.assertEqual(self.check(RECORD)[0], 0)
 
     def test_what_is_gone_and_what_is_new_are_named_with_the_way_to_record_them(self):
-        code, text, _ = self.check("cobre::comm::stays(int)\ncobre::comm::uses_it()\n")
+        code, text, _ = self.check(RECORD.replace("char const*", "int"))
         self.assertEqual(code, 1)
         self.assertIn("- cobre::comm::stays(int)", text)
         self.assertIn("+ cobre::comm::stays(char const*)", text)
         self.assertIn("check-abi --update", text)
+
+    def test_an_instantiation_for_programs_that_is_gone_is_missed(self):
+        code, text, _ = self.check(RECORD.replace("<int>(int const&)", "<long>(long const&)"))
+        self.assertEqual(code, 1)
+        self.assertIn("- void cobre::comm::Backend::execute<long>(long const&) const", text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-// What processes of one user say to each other before they share memory, fed with whatever the fuzzer likes: another
-// one of that user may say anything. The readers are those of the library, at sockets as it opens them.
+// What processes of one user say to each other before they share memory, and what a launcher reads of ranks that have
+// died, fed with whatever the fuzzer likes: another process of that user may say anything. The readers are those of the
+// library, at sockets as it opens them.
 
 #include <cobre/comm/errors.hpp>
 
@@ -25,11 +26,14 @@
 #include <utility>
 #include <vector>
 
+#include "comm/algorithms/whereabouts.hpp"
 #include "comm/backends/shm/memory.hpp"
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/segment.hpp"
 #include "comm/backends/shm/witness.hpp"
+#include "comm/backends/tcp/ledger.hpp"
+#include "comm/core/make_ledger_file.hpp"
 #include "shm_parsers.hpp"
 
 namespace {
@@ -280,6 +284,62 @@ void look_on(std::span<const std::byte> bytes) {
   if (witness->first_to_fail().value_or(0) >= witness->ranks()) __builtin_trap();
 }
 
+// A rank in a message, in a part and beside it, as its launcher would find it.
+core::LedgerFile honest_ledger() {
+  using algorithms::MadeBy;
+  using algorithms::PartNote;
+  const core::Descriptor file = core::make_ledger_file();
+  const auto mapped = core::map_ledger_file(file.get());
+  if (mapped == nullptr) __builtin_trap();
+  const auto operation = [](std::uint64_t sequence) {
+    return detail::OperationRecord{.operation = detail::Operation::Reduce,
+                                   .reduction = static_cast<std::uint8_t>(ReduceOp::Sum),
+                                   .type = ElementType::Double,
+                                   .element_size = 8,
+                                   .count = 7,
+                                   .root = 1,
+                                   .sequence = sequence};
+  };
+  tcp::Ledger ledger(file.get());
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) ledger.journal().enter(operation(sequence));
+  ledger.journal().leave(2);
+  ledger.open();
+  ledger.note_start(1);
+  ledger.blame(2);
+  auto& parts = reinterpret_cast<algorithms::PartPage&>(mapped->parts);
+  parts.layout = algorithms::PartPage::this_layout;
+  for (const std::size_t number : {0U, 1U}) {
+    PartNote& part = parts.notes.at(number);
+    part.made = PartNote::packed(number == 0 ? MadeBy::Split : MadeBy::Duplicate, 1, 2);
+    const auto words = std::bit_cast<std::array<std::uint64_t, 4>>(operation(2));
+    for (std::size_t i = 0; i < part.record.size(); ++i) part.record.at(i) = words.at(i);
+    part.entered = 2 * 2 + number;
+    part.left = 1;
+  }
+  core::LedgerFile copy{};
+  std::memcpy(&copy, mapped.get(), sizeof copy);
+  return copy;
+}
+
+// A launcher whose rank has died, and has written over its ledger what is not zero here.
+void look_into_ledger(std::span<const std::byte> bytes) {
+  static const core::LedgerFile honest = honest_ledger();
+  core::LedgerFile file = honest;
+  auto* const begin = reinterpret_cast<std::byte*>(&file);
+  fuzz::places_in_ledger([&](std::size_t offset, std::size_t count) {
+    count = std::min(count, bytes.size());
+    for (std::size_t i = 0; i < count; ++i) begin[offset + i] ^= bytes[i];
+    bytes = bytes.subspan(count);
+  });
+  const tcp::LedgerView view(file);
+  const algorithms::Sighting sighting = view.sighting();
+  if (view.sees() != is_readable(sighting.words)) __builtin_trap();
+  const std::string words = algorithms::whereabouts(sighting, file);
+  if (!words.empty() && !is_readable(words)) __builtin_trap();
+  if (words.empty() && !sighting.words.empty()) __builtin_trap();
+  if (view.blamed(group_size).value_or(0) >= group_size) __builtin_trap();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -289,6 +349,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case fuzz::Reader::Coordinator: coordinate_visitors(bytes); break;
     case fuzz::Reader::Joiner: join_group(bytes); break;
     case fuzz::Reader::Witness: look_on(bytes); break;
+    case fuzz::Reader::Launcher: look_into_ledger(bytes); break;
   }
   return 0;
 }

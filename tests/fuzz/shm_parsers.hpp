@@ -6,13 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "comm/algorithms/part_notes.hpp"
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/messages.hpp"
+#include "comm/backends/tcp/ledger.hpp"
 
 namespace fuzz {
 
-enum class Reader : std::uint8_t { Coordinator, Joiner, Witness };
-inline constexpr std::uint8_t reader_count = static_cast<std::uint8_t>(Reader::Witness) + 1;
+enum class Reader : std::uint8_t { Coordinator, Joiner, Witness, Launcher };
+inline constexpr std::uint8_t reader_count = static_cast<std::uint8_t>(Reader::Launcher) + 1;
 
 inline constexpr std::size_t group_size = 3;
 
@@ -49,6 +51,21 @@ struct Glimpse {
   std::uint8_t more_descriptors = 0;  // as above
   std::array<std::uint8_t, 32> change{};
 };
+
+/// What of a rank's ledger is changed, for the launcher that reads it after the rank has died: first that on which the
+/// most depends, last the records.
+template <class Put>
+void places_in_ledger(Put&& put) {
+  using cobre::comm::algorithms::PartNote;
+  using cobre::comm::algorithms::PartPage;
+  using cobre::comm::core::LedgerFile;
+  using cobre::comm::tcp::LedgerPage;
+  put(0, offsetof(LedgerPage, journal));
+  put(offsetof(LedgerPage, mail), sizeof(LedgerPage::mail));
+  constexpr std::size_t parts = offsetof(LedgerFile, parts);
+  put(parts, offsetof(PartPage, notes) + 2 * sizeof(PartNote));
+  put(offsetof(LedgerPage, journal), sizeof(LedgerPage::journal));
+}
 
 /// Calls `put(offset, count)` for what the launcher reads of a channel's block, in the order of the input.
 template <class Put>

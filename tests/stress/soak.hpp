@@ -1,5 +1,5 @@
 // Random operations of all kinds, on a job and its parts, for as long as wanted: every element of every result is
-// checked, and at the end memory and descriptors are what they were at the beginning.
+// checked, and at the end memory and descriptors are what they were half-way.
 #pragma once
 
 #include <cobre/comm.hpp>

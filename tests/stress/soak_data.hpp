@@ -56,6 +56,18 @@ std::vector<T> elements(std::uint64_t salt, std::size_t rank, std::size_t count)
   return values;
 }
 
+/// Of each rank one element more than of the one before, one after the other.
+struct LengthsThatGrow {
+  LengthsThatGrow(std::size_t first, std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; total += counts.back(), ++rank) {
+      places.push_back(total);
+      counts.push_back(first + rank);
+    }
+  }
+  std::vector<std::size_t> counts, places;
+  std::size_t total = 0;
+};
+
 /// The last that is not zero: another result in another order, but not with other brackets.
 template <class T>
 T last(const T& a, const T& b) {

@@ -1,11 +1,14 @@
 // One random operation that moves elements from rank to rank, with every one of them checked where it arrives.
 #pragma once
 
+#include <optional>
+#include <thread>
+
 #include "stress/soak_data.hpp"
 
 namespace stress {
 
-inline constexpr std::uint64_t movements = 18;
+inline constexpr std::uint64_t movements = 23;
 
 /// What the ranks of one communicator do to each other in one operation.
 template <class T>
@@ -32,6 +35,11 @@ class Movement {
       case 14: return scatterv();
       case 15: return scatter();
       case 16: return alltoallv();
+      case 17: return allgatherv_inplace();
+      case 18: return broadcast_resized();
+      case 19:
+      case 20: return messages_of_any_length();
+      case 21: return plain_messages();
       default: return alltoall();
     }
   }
@@ -73,6 +81,11 @@ class Movement {
     comm_.broadcast(data, draw_.root);
     require(data == of(draw_.root), "broadcast");
   }
+  void broadcast_resized() const {
+    auto data = own(comm_.rank());  // of another length elsewhere
+    comm_.broadcast_resized(data, draw_.root);
+    require(data == elements<T>(draw_.salt, draw_.root, draw_.count + draw_.root), "broadcast_resized");
+  }
   void ibroadcast() const {
     auto data = before_broadcast();
     auto request = comm_.ibroadcast(data, draw_.root);
@@ -87,19 +100,20 @@ class Movement {
     require_equal_lengths(all, "allgather");
   }
   void iallgatherv() const {
-    std::vector<std::size_t> counts;
-    std::vector<std::size_t> places;
-    std::size_t total = 0;
-    for (std::size_t rank = 0; rank < comm_.size(); total += counts.back(), ++rank) {
-      places.push_back(total);
-      counts.push_back(draw_.count + rank);
-    }
+    const LengthsThatGrow lengths(draw_.count, comm_.size());
     const auto mine = own(comm_.rank());
-    std::vector<T> all(total);
-    auto request = comm_.iallgatherv(mine, all, counts, places);
+    std::vector<T> all(lengths.total);
+    auto request = comm_.iallgatherv(mine, all, lengths.counts, lengths.places);
     comm_.barrier();
     request.wait();
     require_lengths_that_grow(all, "iallgatherv");
+  }
+  void allgatherv_inplace() const {
+    const LengthsThatGrow lengths(draw_.count, comm_.size());
+    std::vector<T> all(lengths.total);
+    std::ranges::copy(own(comm_.rank()), all.begin() + static_cast<std::ptrdiff_t>(lengths.places[comm_.rank()]));
+    comm_.allgatherv_inplace(all, lengths.counts, lengths.places);
+    require_lengths_that_grow(all, "allgatherv_inplace");
   }
 
   void gather() const {
@@ -160,6 +174,33 @@ class Movement {
     auto going = to.isend(of(comm_.rank()));
     require(coming.get() == of(previous()), "message");
     (void)going.get();
+  }
+  // Each sends as much as belongs to its rank; the receiver has room for more.
+  void messages_of_any_length() const {
+    const auto tag = static_cast<std::int64_t>(draw_.salt % 5);
+    const auto to = comm_.channel(next(), tag);
+    const auto from = comm_.channel(previous(), tag);
+    std::vector<T> room(draw_.count + comm_.size());
+    auto going = to.isend(own(comm_.rank()));
+    std::optional<std::size_t> came;
+    if (draw_.op % 2 == 0) {
+      came = from.recv_some(room);
+    } else {
+      while (!(came = from.try_recv(room))) std::this_thread::yield();
+    }
+    room.resize(came.value());
+    require(room == elements<T>(draw_.salt, previous(), draw_.count + previous()), "message of any length");
+    (void)going.get();
+  }
+  // In pairs, in which one receives first: both calls may wait for the other rank.
+  void plain_messages() const {
+    const std::size_t other = comm_.rank() ^ 1U;
+    if (other >= comm_.size()) return;
+    std::vector<T> data(draw_.count);
+    if (comm_.rank() < other) comm_.send(of(comm_.rank()), other);
+    comm_.recv(data, other);
+    if (comm_.rank() > other) comm_.send(of(comm_.rank()), other);
+    require(data == of(other), "plain message");
   }
 
   const cobre::comm::CommBackend& comm_;

@@ -5,7 +5,7 @@
 
 namespace stress {
 
-inline constexpr std::uint64_t reductions = 8;
+inline constexpr std::uint64_t reductions = 9;
 
 template <class T, class Op, class Combine>
 void reduce_by(const cobre::comm::CommBackend& comm, const Draw& draw, const Op& op, const Combine& combine) {
@@ -49,6 +49,15 @@ void reduce_by(const cobre::comm::CommBackend& comm, const Draw& draw, const Op&
         return require_of(result, comm.size(), 0, "iallreduce");
       }
     }
+    case 7:
+      if constexpr (std::same_as<T, double>) {
+        double sum = 0;
+        for (std::size_t rank = 0; rank < comm.size(); ++rank) {
+          for (const double value : elements<T>(draw.salt, rank, draw.count)) sum += value;
+        }
+        return require(comm.reproducible_sum(own) == sum, "reproducible_sum");
+      }
+      [[fallthrough]];
     default:
       require(comm.allreduce(element<T>(draw.salt, comm.rank(), 0), op) == of_ranks(comm.size(), 0), "one value");
   }

@@ -178,8 +178,30 @@ std::vector<Seed> seeds_of_glimpses() {
   return seeds;
 }
 
+// What a launcher finds of one rank that has died: nothing changed, and a few words of it.
+std::vector<Seed> seeds_of_ledgers() {
+  using tcp::LedgerPage;
+  std::vector<Seed> seeds{seed("ledger", Reader::Launcher)};
+  const auto add = [&](const std::string& name, std::size_t place, std::uint64_t change) {
+    std::vector<std::byte> page(place + sizeof change);
+    std::memcpy(page.data() + place, &change, sizeof change);
+    seeds.push_back(seed(name, Reader::Launcher, std::span<const std::byte>(page)));
+  };
+  constexpr std::size_t mail = offsetof(LedgerPage, journal);  // where it stands in an input
+  constexpr std::size_t note = mail + sizeof(LedgerPage::mail) + offsetof(algorithms::PartPage, notes);
+  constexpr std::size_t second = note + sizeof(algorithms::PartNote);
+  add("ledger_of_another_layout", offsetof(LedgerPage, layout), 1);
+  add("ledger_that_blames_nobody_of_the_job", offsetof(LedgerPage, has_left), std::uint64_t{77} << 32);
+  add("ledger_of_one_who_has_left", offsetof(LedgerPage, has_left), 1);
+  add("ledger_in_a_message", mail + offsetof(algorithms::MailNote, peer), 5);
+  add("ledger_of_an_odd_part", note + offsetof(algorithms::PartNote, made), 0xff);
+  add("ledger_of_an_odd_operation", note + offsetof(algorithms::PartNote, record), 0xffff'ffff);
+  add("ledger_after_the_second_part", second + offsetof(algorithms::PartNote, left), 3);
+  return seeds;
+}
+
 TEST(ShmSeeds, AreWhatRanksSayNow) {
-  for (const auto& seeds : {seeds_of_visitors(), seeds_of_answers(), seeds_of_glimpses()}) {
+  for (const auto& seeds : {seeds_of_visitors(), seeds_of_answers(), seeds_of_glimpses(), seeds_of_ledgers()}) {
     test::expect_recorded(seeds, COBRE_TEST_SHM_CORPUS, "shm_seeds");
   }
 }

@@ -303,13 +303,33 @@ TEST(TcpLedger, TellsTheLauncherWhereTheRankIsAndWhomItBlames) {
   EXPECT_EQ(view.sighting().words, "in barrier");
   ledger.journal().leave(2);
   EXPECT_EQ(view.sighting().words, "after barrier");
-  EXPECT_FALSE(view.blamed());
+  EXPECT_FALSE(view.blamed(3));
   ledger.blame(0);
-  EXPECT_EQ(view.blamed(), 0U);
+  EXPECT_EQ(view.blamed(3), 0U);
   ledger.blame(2);  // because of the first one
-  EXPECT_EQ(view.blamed(), 0U);
+  EXPECT_EQ(view.blamed(3), 0U);
   ledger.note_end();
   EXPECT_EQ(view.sighting().words, "after it had left the job");
+}
+
+TEST(TcpLedger, NamesNobodyWhoIsNotOfTheJobAndShowsNothingThatIsNotAWord) {
+  const core::Descriptor file = core::make_ledger_file();
+  const auto mapped = core::map_ledger_file(file.get());
+  ASSERT_NE(mapped, nullptr);
+  const LedgerView view(*mapped);
+  Ledger ledger(file.get());
+  ledger.open();
+  ledger.note_start(1);
+  auto& page = reinterpret_cast<LedgerPage&>(mapped->first);
+  for (const std::uint32_t painted : {0xffff'ffffU, 4U}) {
+    page.blamed = painted;
+    EXPECT_FALSE(view.blamed(3)) << painted;
+  }
+  EXPECT_EQ(view.blamed(4), 3U);
+  page.mail.peer = 2 * (1 + 1);
+  EXPECT_EQ(view.sighting().words, "in a message from rank 1 with tag 0");
+  page.mail.name[0] = 0x1b;
+  EXPECT_EQ(view.sighting().words, "in a message from rank 1 with tag 0");
 }
 
 TEST(TcpLedger, OfASecondCommunicatorDoesNotMixWithThatOfTheFirst) {

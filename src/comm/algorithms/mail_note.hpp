@@ -56,7 +56,9 @@ class Noted {
   std::string_view shown(name.data(), name.size());
   shown = shown.substr(0, shown.find('\0'));
   // Memory that a dying rank has written all over must not reach a terminal.
-  if (shown.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string_view::npos) shown = "a message";
+  if (shown.empty() || shown.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string_view::npos) {
+    shown = "a message";
+  }
   return core::format("{} {} rank {} with tag {}", shown, peer % 2 != 0 ? "to" : "from", peer / 2 - 1,
                       note.tag.load(std::memory_order_relaxed));
 }

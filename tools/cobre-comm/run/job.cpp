@@ -32,7 +32,7 @@ Job::Job(const JobPlan& plan, FrameReader* orders)
       input_(orders != nullptr     ? Input::Way::Fed
              : plan.relays.empty() ? Input::Way::HandedOver
                                    : Input::Way::Relayed),
-      witness_(plan.first_rank, plan.relays.empty() ? plan.children() : 0),
+      witness_(plan.first_rank, plan.relays.empty() ? plan.children() : 0, plan.job_ranks),
       endings_(plan.children()),
       heard_(plan.relays.size()),
       reports_(make_pipe()) {}

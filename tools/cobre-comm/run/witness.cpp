@@ -11,7 +11,8 @@
 
 namespace cobre::command {
 
-GroupView::GroupView(std::size_t first_rank, std::size_t ranks) : first_rank_(first_rank), ledgers_(ranks) {
+GroupView::GroupView(std::size_t first_rank, std::size_t children, std::size_t job_ranks)
+    : first_rank_(first_rank), job_ranks_(job_ranks), ledgers_(children) {
   for (Ledger& ledger : ledgers_) {
     ledger.file = comm::core::make_ledger_file();
     ledger.mapped = comm::core::map_ledger_file(ledger.file.get());
@@ -86,7 +87,7 @@ std::string GroupView::whereabouts(std::size_t child) const {
 #ifdef COBRE_COMM_HAS_TCP
 std::optional<std::size_t> GroupView::blamed_by(std::size_t child) const {
   if (child >= ledgers_.size() || ledgers_[child].mapped == nullptr) return std::nullopt;
-  return comm::tcp::LedgerView(*ledgers_[child].mapped).blamed();
+  return comm::tcp::LedgerView(*ledgers_[child].mapped).blamed(job_ranks_);
 }
 #endif
 
@@ -105,7 +106,8 @@ std::optional<std::size_t> GroupView::first_to_fail() const {
   }
 #endif
 #ifdef COBRE_COMM_HAS_SHM
-  if (seen_) return seen_->first_to_fail();
+  // A group may have been made by programs that count more ranks than were started.
+  if (const auto first = seen_ ? seen_->first_to_fail() : std::nullopt; first && *first < job_ranks_) return first;
 #endif
   return std::nullopt;
 }

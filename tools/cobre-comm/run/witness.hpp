@@ -26,7 +26,8 @@ namespace cobre::command {
 /// where that is a communicator made of others. A program that makes no communicator is simply not seen.
 class GroupView {
  public:
-  GroupView(std::size_t first_rank, std::size_t ranks);
+  /// Of the ranks that are children here; the job may have others elsewhere.
+  GroupView(std::size_t first_rank, std::size_t children, std::size_t job_ranks);
 
   /// A descriptor that a rank inherits, and the "NAME=value" that tells it so.
   struct Handed {
@@ -44,7 +45,7 @@ class GroupView {
   [[nodiscard]] bool sees() const noexcept;
   /// "in barrier", or nothing where it is not known.
   [[nodiscard]] std::string whereabouts(std::size_t child) const;
-  /// Its number in the job.
+  /// Its number in the job. Nobody who is not of the job is named, whatever a dying rank has written.
   [[nodiscard]] std::optional<std::size_t> first_to_fail() const;
 
  private:
@@ -54,6 +55,7 @@ class GroupView {
 #endif
 
   [[maybe_unused]] std::size_t first_rank_;  // of the children
+  [[maybe_unused]] std::size_t job_ranks_;
   comm::core::Descriptor near_;
   comm::core::Descriptor far_;
 #ifdef COBRE_COMM_HAS_SHM

@@ -73,7 +73,7 @@ void Endpoint::broadcast_as_root(const detail::BroadcastCall& call) {
     if (!regions_.in(own.live_regions, place.region)) place.region = 0;
     const std::size_t written = written_by_root(call.bytes);
     HeldClaim claim(channel_, reader);
-    core::crash_point<"shm.claim_taken">();
+    if (claim) core::crash_point<"shm.claim_taken">();
     // Where this fails the reader is dead or on its way out; awaiting it below tells which.
     if (claim && reach_.store(reader, place, call.bytes - written, data + call.bytes - written, written)) {
       claim.written();

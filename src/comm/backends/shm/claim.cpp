@@ -37,7 +37,6 @@ HeldClaim::HeldClaim(Channel& channel, std::size_t target) noexcept
     : channel_(channel), word_(channel.block_of(target).claim.value) {
   Word expected = claim::granted(channel.sequence());
   held_ = word_.compare_exchange_strong(expected, claim::held(channel.sequence()), std::memory_order_acq_rel);
-  if (held_) claim_was_taken();
 }
 
 HeldClaim::~HeldClaim() {

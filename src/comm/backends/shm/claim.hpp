@@ -17,12 +17,6 @@
 
 namespace cobre::comm::shm {
 
-/// For crash tests: called by a writer between taking a claim and writing. Null otherwise.
-inline std::atomic<void (*)()> after_taking_claim{nullptr};
-inline void claim_was_taken() noexcept {
-  if (void (*const hook)() = after_taking_claim.load(std::memory_order_relaxed)) hook();
-}
-
 namespace claim {
 // One word, growing with the operations; `revoked` stands below `granted` and is never waited for.
 [[nodiscard]] constexpr Word revoked(Word sequence) noexcept {

@@ -74,10 +74,11 @@ algorithms::Sighting LedgerView::sighting() const {
   return {Kind::Between, left <= ready ? "before its first operation" : "after " + named(left), left};
 }
 
-std::optional<std::size_t> LedgerView::blamed() const {
+std::optional<std::size_t> LedgerView::blamed(std::size_t ranks) const {
   if (!sees()) return std::nullopt;
   const std::uint32_t blamed = page_.blamed.load(std::memory_order_acquire);
-  if (blamed == 0) return std::nullopt;
+  // It may have been written all over, as above.
+  if (blamed == 0 || blamed > ranks) return std::nullopt;
   return blamed - 1;
 }
 

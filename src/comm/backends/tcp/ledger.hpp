@@ -61,8 +61,8 @@ class LedgerView {
   /// Whether the rank keeps it.
   [[nodiscard]] bool sees() const noexcept;
   [[nodiscard]] algorithms::Sighting sighting() const;
-  /// The rank with which it began, if that has been found out.
-  [[nodiscard]] std::optional<std::size_t> blamed() const;
+  /// The rank with which it began, if that has been found out and there is such a one among so many.
+  [[nodiscard]] std::optional<std::size_t> blamed(std::size_t ranks) const;
 
  private:
   const LedgerPage& page_;

@@ -1,22 +1,17 @@
-// A rank that writes into another one's memory, and stops or dies over it, or may not.
+// A rank that writes into another one's memory, and stops or dies over it.
 
 #include <gtest/gtest.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <atomic>
+#include <csignal>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "comm/backends/shm/claim.hpp"
+#include "comm/core/crash_point.hpp"
 #include "support/shm_ranks.hpp"
 
 namespace {
@@ -33,28 +28,33 @@ struct Board {
   std::atomic<bool> returned{false};
 };
 
+// This process stops when it first comes by the point: it has claimed what it is about to write, and has not written.
+const char* where_to_stop = nullptr;
+std::atomic<bool>* stopped_there = nullptr;
+void stop_once_at(const char* point, std::atomic<bool>& stopped) {
+  where_to_stop = point;
+  stopped_there = &stopped;
+  cobre::comm::core::CrashPoint::on_visit([](const auto& here) {
+    if (here.name() == std::string_view(where_to_stop) && !stopped_there->exchange(true)) raise(SIGSTOP);
+  });
+}
+
 // The writer stops between claim and write; the reader's time is up. It must stay, because the writer may write any
 // moment: only when that has cleared its claim, or is dead, may the buffer go.
 using Operation = void (*)(const ShmBackend& comm, std::vector<double>& data);
-void expect_reader_to_outstay(Operation operation, int then, const std::string& reader_says) {
+void expect_reader_to_outstay(Operation operation, const char* point, int then, const std::string& reader_says) {
   test::Shared<Board> board;
-  static Board* shared = nullptr;
-  shared = &*board;
   auto ranks = start_ranks(shm_configs(2, [](auto& config) { config.timeout = 500ms; }),
                            [&](const ShmBackend& comm) -> std::string {
                              if (!comm.uses_single_copy()) return "no single copy here";
                              std::vector<double> data(1'000'000, comm.rank() == 0 ? 1.0 : 0.0);
-                             if (comm.rank() == 0) {
-                               cobre::comm::shm::after_taking_claim = [] {
-                                 if (!shared->stopped.exchange(true)) raise(SIGSTOP);
-                               };
-                             }
+                             if (comm.rank() == 0) stop_once_at(point, board->stopped);
                              std::string outcome = "fine";
                              // It may take a while until the two are at it at the same time.
-                             while (outcome == "fine" && (comm.rank() == 1 || !shared->stopped)) {
+                             while (outcome == "fine" && (comm.rank() == 1 || !board->stopped)) {
                                outcome = outcome_of([&] { operation(comm, data); });
                              }
-                             if (comm.rank() == 1) shared->returned = true;
+                             if (comm.rank() == 1) board->returned = true;
                              return outcome;
                            });
   ASSERT_TRUE(eventually([&] { return board->stopped.load(); }));
@@ -74,19 +74,19 @@ void gather_at_1(const ShmBackend& comm, std::vector<double>& data) {
 }
 
 TEST(ShmClaim, HoldsTheReaderUntilAStoppedWriterGoesOn) {
-  expect_reader_to_outstay(broadcast_from_0, SIGCONT, "TimedOut 0");
+  expect_reader_to_outstay(broadcast_from_0, "shm.claim_taken", SIGCONT, "TimedOut 0");
 }
 
 TEST(ShmClaim, HoldsTheReaderUntilAStoppedWriterIsDead) {
-  expect_reader_to_outstay(broadcast_from_0, SIGKILL, "TimedOut 0");
+  expect_reader_to_outstay(broadcast_from_0, "shm.claim_taken", SIGKILL, "TimedOut 0");
 }
 
 TEST(ShmClaim, HoldsTheRootOfAGatherUntilAStoppedGiverGoesOn) {
-  expect_reader_to_outstay(gather_at_1, SIGCONT, "TimedOut 0");
+  expect_reader_to_outstay(gather_at_1, "shm.piece_claimed", SIGCONT, "TimedOut 0");
 }
 
 TEST(ShmClaim, HoldsTheRootOfAGatherUntilAStoppedGiverIsDead) {
-  expect_reader_to_outstay(gather_at_1, SIGKILL, "TimedOut 0");
+  expect_reader_to_outstay(gather_at_1, "shm.piece_claimed", SIGKILL, "TimedOut 0");
 }
 
 // Both copy a message. The sender stops over a piece that it has claimed; the receiver's time is up. Again it must
@@ -118,15 +118,11 @@ std::string receive_in_spite(const cobre::comm::ShmChannel& channel, MessageBoar
 
 void expect_receiver_to_outstay(int then, const std::string& receiver_says) {
   test::Shared<MessageBoard> board;
-  static MessageBoard* shared = nullptr;
-  shared = &*board;
   auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
     if (!comm.uses_single_copy()) return "no single copy here";
     const auto channel = comm.channel(1 - comm.rank(), 0);
     if (comm.rank() == 1) return receive_in_spite(channel, *board);
-    cobre::comm::shm::after_taking_claim = [] {
-      if (!shared->stopped.exchange(true)) raise(SIGSTOP);
-    };
+    stop_once_at("shm.piece_claimed", board->stopped);
     const std::vector<unsigned char> message(long_message, 7);
     while (!board->stopped) channel.send(message);
     return "sent";
@@ -144,50 +140,6 @@ TEST(ShmClaim, HoldsTheReceiverOfAMessageUntilAStoppedSenderGoesOn) {
 
 TEST(ShmClaim, HoldsTheReceiverOfAMessageUntilAStoppedSenderIsDead) {
   expect_receiver_to_outstay(SIGKILL, "TimedOut 0, PeerFailed 0");
-}
-
-// From here on the kernel does not let this process write into others.
-void forbid_writing_to_others() {
-  std::array<sock_filter, 4> program{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                                      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-                                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
-  const sock_fprog filter{.len = program.size(), .filter = program.data()};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-    throw std::runtime_error("no filter of system calls");
-  }
-}
-
-TEST(ShmClaim, OfASenderThatMayNotWriteIsReadByTheReceiver) {
-  auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
-    const auto channel = comm.channel(1 - comm.rank(), 0);
-    if (comm.rank() == 0) forbid_writing_to_others();
-    for (unsigned char round = 1; round <= 20; ++round) {
-      std::vector<unsigned char> message(long_message / 4, comm.rank() == 0 ? round : 0);
-      if (comm.rank() == 0) {
-        channel.send(message);
-      } else {
-        channel.recv(message);
-        if (!std::ranges::all_of(message, [&](unsigned char byte) { return byte == round; })) return "wrong bytes";
-      }
-    }
-    return "fine";
-  });
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
-}
-
-TEST(ShmClaim, OfAGiverThatMayNotWriteIsReadByTheRootOfTheGather) {
-  auto ranks = start_ranks(shm_configs(2), [&](const ShmBackend& comm) -> std::string {
-    if (comm.rank() == 0) forbid_writing_to_others();
-    for (unsigned char round = 1; round <= 20; ++round) {
-      const std::vector<unsigned char> part(long_message / 4, round);
-      std::vector<unsigned char> all(comm.rank() == 1 ? 2 * part.size() : 0);
-      comm.gather(part, all, 1);
-      if (!std::ranges::all_of(all, [&](unsigned char byte) { return byte == round; })) return "wrong bytes";
-    }
-    return "fine";
-  });
-  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
 }
 
 }  // namespace
