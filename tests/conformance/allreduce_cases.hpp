@@ -6,6 +6,8 @@
 
 namespace conformance {
 
+using cobre::comm::Reproducible;
+
 // x -> scale * x + shift: composition is associative and does not commute.
 struct Affine {
   std::uint64_t scale;
@@ -24,10 +26,11 @@ inline Affine after(const Affine& first, const Affine& second) {
 
 /// Bitwise equal to the oracle on this rank; with the oracle the same everywhere, so are the ranks.
 template <class T, class C>
-void check_allreduce(const C& comm, ReduceOp op, std::size_t count, std::uint64_t salt) {
+void check_allreduce(const C& comm, ReduceOp op, std::size_t count, std::uint64_t salt,
+                     Reproducible how = Reproducible::Yes) {
   const auto send = contribution<T>(comm.rank(), count, salt);
   std::vector<T> recv(count);
-  comm.allreduce(send, recv, op, cobre::comm::Reproducible::Yes);
+  comm.allreduce(send, recv, op, how);
   EXPECT_TRUE(all_same(recv, expected_reduction<T>(op, comm.size(), count, salt)))
       << to_string(op) << " of " << count << " " << to_string(cobre::comm::element_type_v<T>);
 }

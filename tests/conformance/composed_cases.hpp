@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <limits>
+#include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,54 @@ inline std::vector<double> share(const std::vector<double>& all, std::size_t ran
     if (owner == rank) mine.push_back(all[i]);
   }
   return mine;
+}
+
+/// A vector that cannot become any longer where there is no room.
+class Confined {
+ public:
+  explicit Confined(std::vector<double> elements, bool has_room)
+      : elements_(std::move(elements)), has_room_(has_room) {}
+  double* data() { return elements_.data(); }
+  [[nodiscard]] std::size_t size() const { return elements_.size(); }
+  void resize(std::size_t count) {
+    if (!has_room_) throw std::bad_alloc();
+    elements_.resize(count);
+  }
+  [[nodiscard]] const std::vector<double>& elements() const { return elements_; }
+
+ private:
+  std::vector<double> elements_;
+  bool has_room_;
+};
+
+/// What this rank meets in a broadcast_resized from rank 0 of so many elements, for which rank `lacking` has no room.
+template <class C>
+std::string resized_without_room(const C& comm, std::size_t count, std::size_t lacking) {
+  const auto sent = contribution<double>(0, count, count);
+  const auto mine = comm.rank() == 0 ? sent : std::vector<double>(3, 1.0);
+  Confined container(mine, comm.rank() != lacking);
+  try {
+    comm.broadcast_resized(container, 0);
+    return container.elements() == sent ? "what was sent" : "something else";
+  } catch (const cobre::comm::AllocationFailed& error) {
+    EXPECT_EQ(error.requested_bytes(), count * sizeof(double));
+    EXPECT_EQ(error.operation(), "broadcast_resized");
+    const std::string whom = comm.rank() == lacking ? "this rank" : "rank " + std::to_string(lacking);
+    EXPECT_NE(std::string(error.what()).find(", which " + whom + " has no room for"), std::string::npos)
+        << error.what();
+    return "no room";
+  }
+}
+
+/// The exact sum, rounded once, of what all ranks have; `of` gives the numbers of a rank.
+template <class T, class Of>
+T exact_sum(std::size_t size, const Of& of) {
+  cobre::comm::detail::ExactSum exact;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const std::vector<T> numbers = of(rank);
+    exact.add(std::span<const T>(numbers));
+  }
+  return exact.template to<T>();
 }
 
 template <class C>
@@ -91,6 +141,21 @@ void composed_cases(Suite<C>& suite) {
     EXPECT_EQ(text, "x");
   });
 
+  // The ranks agree before they send much. Of little, nobody waits for the one that has no room.
+  resized.add("FailsOnAllRanksWhereOneHasNoRoomAndOnThatOneAloneWhereItIsLittle", [](const C& comm) {
+    for (std::size_t lacking = 1; lacking < comm.size(); ++lacking) {
+      for (const std::size_t count : {2049U, 60'000U}) {
+        EXPECT_EQ(resized_without_room(comm, count, lacking), "no room");
+      }
+      for (const std::size_t count : {1U, 2048U}) {
+        EXPECT_EQ(resized_without_room(comm, count, lacking), comm.rank() == lacking ? "no room" : "what was sent");
+      }
+    }
+    // The root has its elements already.
+    for (const std::size_t count : {2U, 3000U}) EXPECT_EQ(resized_without_room(comm, count, 0), "what was sent");
+    EXPECT_EQ(comm.allreduce(1, ReduceOp::Sum), static_cast<int>(comm.size()));
+  });
+
   auto agreement = suite.group("Agree");
 
   agreement.add("IsYesOnlyWhereAllSayYes", [](const C& comm) {
@@ -121,11 +186,41 @@ void composed_cases(Suite<C>& suite) {
     EXPECT_EQ(comm.reproducible_sum(std::vector<double>{0x1p1000, 0x1p-1000, -0x1p1000}), size * 0x1p-1000);
   });
 
+  sum.add("IsExactWhereOneRankAloneHasMoreToShowThanTheOthers", [](const C& comm) {
+    // That rank's sum takes more numbers than are shown at first, so all have to go on to accumulators, also those that
+    // needed none for the few numbers that they have.
+    for (std::size_t odd_one = 0; odd_one < comm.size(); ++odd_one) {
+      const auto of = [&](std::size_t rank) {
+        return rank == odd_one ? std::vector<double>{1e300, 1.0, 1e-100, 1e-200, 1e-300, -1e300}
+                               : std::vector<double>{0.5, 0x1p-53};
+      };
+      EXPECT_TRUE(same(comm.reproducible_sum(of(comm.rank())), exact_sum<double>(comm.size(), of)));
+    }
+  });
+
   sum.add("OfOneValueOfEachRank", [](const C& comm) {
-    cobre::comm::detail::ExactSum exact;
-    for (std::size_t rank = 0; rank < comm.size(); ++rank) exact.add(contribution<double>(rank, 1, 3));
-    EXPECT_TRUE(same(comm.reproducible_sum(contribution<double>(comm.rank(), 1, 3)[0]), exact.to_double()));
+    const auto of = [](std::size_t rank) { return contribution<double>(rank, 1, 3); };
+    EXPECT_TRUE(same(comm.reproducible_sum(of(comm.rank())[0]), exact_sum<double>(comm.size(), of)));
     EXPECT_EQ(comm.reproducible_sum(0.5F), 0.5F * static_cast<float>(comm.size()));
+  });
+
+  sum.add("OfFloatsIsRoundedOnce", [](const C& comm) {
+    // A float cannot hold 2^-24 beside 1, and a double not 2^-80: by way of a double, what decides the tie would be
+    // lost.
+    const std::size_t last = comm.size() - 1;
+    const auto expect_next = [&](std::vector<float> first, const std::vector<float>& of_last) {
+      if (last == 0) first.insert(first.end(), of_last.begin(), of_last.end());
+      const std::vector<float> nothing;
+      const auto& mine = comm.rank() == 0 ? first : comm.rank() == last ? of_last : nothing;
+      EXPECT_EQ(comm.reproducible_sum(mine), 1.0F + 0x1p-23F);
+    };
+    expect_next({1.0F}, {0x1p-24F, 0x1p-80F});
+    expect_next({1.0F, 0x1p-24F}, {0x1p-80F, 0x1p-24F, -0x1p-24F, 0x1p-100F});
+    // More than is shown at first, on the one rank and on the other.
+    expect_next({0x1p120F, 0x1p60F, 1.0F, 0x1p-24F, 0x1p-80F}, {-0x1p120F, -0x1p60F});
+    expect_next({1.0F, -0x1p60F}, {0x1p-80F, -0x1p120F, 0x1p-24F, 0x1p60F, 0x1p120F, 0x1p-140F});
+    const auto of = [](std::size_t rank) { return contribution<float>(rank, 1000, 4); };
+    EXPECT_TRUE(same(comm.reproducible_sum(of(comm.rank())), exact_sum<float>(comm.size(), of)));
   });
 
   sum.add("OfInfinitiesAndNaNsIsTheSameOnEveryRank", [](const C& comm) {

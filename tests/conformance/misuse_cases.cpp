@@ -107,7 +107,7 @@ std::vector<Misuse> misused_collectives(const CommBackend& comm, Arguments& a) {
        [&, size] { (void)comm.broadcast(1.0, size); }},
       {"broadcast of nothing that is something", no_memory("broadcast"), [&] { comm.broadcast(a.nowhere, 0); }},
       {"broadcast of more than there is", endless("broadcast"), [&] { comm.broadcast(a.endless, 0); }},
-      {"broadcast_resized from nobody", invalid_root("broadcast", size),
+      {"broadcast_resized from nobody", invalid_root("broadcast_resized", size),
        [&, size] { comm.broadcast_resized(a.two, size); }},
 
       {"allreduce into another length", wrong_length("allreduce", 2, 3),

@@ -13,7 +13,6 @@
 
 namespace conformance {
 
-using cobre::comm::Reproducible;
 using cobre::comm::Request;
 
 /// One count a rank, and where each segment begins.

@@ -15,6 +15,21 @@ using World = conformance::ThreadWorld<ReferenceRanks>;
 
 const bool joined = conformance::join<World>("Reference", conformance::full_suite<ReferenceRanks::Communicator>());
 
+// Up to 64 ranks show each other what they have; more add accumulators at once.
+TEST(ReproducibleSum, IsExactOverAnyNumberOfRanks) {
+  for (const std::size_t ranks : {63U, 64U, 65U, 80U}) {
+    const auto of = [](std::size_t rank) { return conformance::contribution<double>(rank, 1 + rank % 5, 1); };
+    const double exact = conformance::exact_sum<double>(ranks, of);
+    World::run(ranks, [&](const ReferenceRanks::Communicator& comm) {
+      EXPECT_TRUE(conformance::same(comm.reproducible_sum(of(comm.rank())), exact)) << "over " << ranks << " ranks";
+      // The few numbers of most do not hide what one rank has.
+      const bool last = comm.rank() + 1 == comm.size();
+      EXPECT_EQ(comm.reproducible_sum(last ? std::vector{1e300, 1e-300, -1e300} : std::vector<double>()), 1e-300);
+      EXPECT_EQ(comm.reproducible_sum(comm.rank() == 1 ? 1.0F : last ? 0x1p-24F : 0x1p-80F), 1.0F + 0x1p-23F);
+    });
+  }
+}
+
 class SuiteFindsFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(SuiteFindsFault, InSomeCase) {

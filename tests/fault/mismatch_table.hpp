@@ -347,6 +347,13 @@ Call broadcast_of(std::size_t count) {
   };
 }
 template <class T>
+Call broadcast_resized_of(std::size_t count) {
+  return [=](const CommBackend& comm) {
+    std::vector<T> data(count);
+    comm.broadcast_resized(data, 0);
+  };
+}
+template <class T>
 Call allgatherv_of(std::size_t count) {
   return [=](const CommBackend& comm) {
     const Parts parts(comm.size(), count);
@@ -414,6 +421,13 @@ inline std::vector<Difference> differences() {
        [](const CommBackend& comm) { (void)comm.create_shared_region<double>(3); }, "operation"},
       {"reproducible_sum where the others are in a barrier", barrier,
        [](const CommBackend& comm) { (void)comm.reproducible_sum(1.0); }, "operation"},
+      {"reproducible_sum of a float where the others add doubles",
+       [](const CommBackend& comm) { (void)comm.reproducible_sum(1.0); },
+       [](const CommBackend& comm) { (void)comm.reproducible_sum(1.0F); }, "type"},
+      {"a struct of another length in broadcast_resized", broadcast_resized_of<Box>(4), broadcast_resized_of<Point>(4),
+       "type"},
+      {"broadcast_resized where the others broadcast", broadcast_of<double>(1), broadcast_resized_of<double>(1),
+       "operation"},
   };
   const auto by_op = reductions(ReduceOp::Sum);
   const auto by_callable = reductions([](double a, double b) { return a + b; });

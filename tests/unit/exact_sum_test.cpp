@@ -10,6 +10,7 @@ namespace {
 
 using cobre::comm::detail::ExactSum;
 using cobre::comm::detail::mix;
+using cobre::comm::detail::sum_of_few;
 __extension__ using Wide = __int128;
 
 constexpr double largest = std::numeric_limits<double>::max();
@@ -140,9 +141,8 @@ TEST(ExactSum, OfAFewIsTheSameWithoutTheAccumulator) {
                                                              {-big, -1.0, -smallest},
                                                              {1.0, 1e-17, 1e-34, 1e-51},
                                                              {smallest, smallest, -1e-300}}) {
-    const auto few = cobre::comm::detail::sum_of_few(values);
-    ASSERT_TRUE(few.has_value());
-    EXPECT_EQ(*few, total(values));
+    EXPECT_EQ(sum_of_few<double>(values), total(values));
+    EXPECT_EQ(sum_of_few<float>(values), sum_of(values).to_float());
   }
   for (std::uint64_t round = 0; round < 100'000; ++round) {
     std::vector<double> values;
@@ -150,15 +150,47 @@ TEST(ExactSum, OfAFewIsTheSameWithoutTheAccumulator) {
       const std::uint64_t bits = mix(round << 8 | i);
       values.push_back(std::ldexp(static_cast<double>(static_cast<std::int64_t>(bits)), static_cast<int>(bits % 64)));
     }
-    ASSERT_EQ(cobre::comm::detail::sum_of_few(values), total(values)) << "round " << round;
+    ASSERT_EQ(sum_of_few<double>(values), total(values)) << "round " << round;
   }
 }
 
+// What a float drops decides by its last bits, so they are set or near to that more often than by chance.
+TEST(ExactSum, OfAFewIsRoundedToFloatOnceToo) {
+  EXPECT_EQ(sum_of_few<float>(std::vector{1.0, 0x1p-24, 0x1p-60}), 1.0F + 0x1p-23F);
+  EXPECT_EQ(sum_of_few<float>(std::vector{1.0, 0x1p-24, 0x1p-80, -0x1p-120}), 1.0F + 0x1p-23F);
+  EXPECT_EQ(sum_of_few<float>(std::vector{1.0, 0x1p-24, -0x1p-80}), 1.0F);
+  EXPECT_EQ(sum_of_few<float>(std::vector{-1.0, -0x1p-24, -0x1p-80}), -1.0F - 0x1p-23F);
+  EXPECT_EQ(sum_of_few<float>(std::vector{1.0, 0x1p-24}), 1.0F);
+  EXPECT_EQ(sum_of_few<float>(std::vector{1.0 + 0x1p-23, 0x1p-24, 0x1p-200}), 1.0F + 0x1p-22F);
+  for (std::uint64_t round = 0; round < 100'000; ++round) {
+    std::vector<double> values;
+    for (std::uint64_t i = 0; i < 2 + round % 5; ++i) {
+      const std::uint64_t bits = mix(round << 8 | i);
+      const double power = std::ldexp(1.0, -static_cast<int>(bits % 8 * 12));
+      values.push_back((bits & 256) != 0 ? power : -power * static_cast<double>(1 + (bits >> 9) % 3));
+    }
+    ASSERT_EQ(sum_of_few<float>(values), sum_of(values).to_float()) << "round " << round;
+  }
+}
+
+TEST(ExactSum, OfTwoIsWhatTheProcessorGives) {
+  for (const double one : {0.0, 1.0, -1.0, 0x1p53, largest, -largest, smallest, -smallest, infinity, -infinity}) {
+    for (const double other : {0.0, -1.0, 0x1p-53, 3 * 0x1p-53, largest, -largest, smallest, infinity}) {
+      const auto sum = sum_of_few<double>(std::vector{0.0, one, -0.0, other});
+      ASSERT_TRUE(sum.has_value());
+      const double exact = total({one, other});
+      EXPECT_TRUE(std::isnan(exact) ? std::isnan(*sum) : *sum == exact && std::signbit(*sum) == std::signbit(exact))
+          << one << " and " << other;
+    }
+  }
+  EXPECT_TRUE(std::isnan(sum_of_few<double>(std::vector{nan}).value()));
+}
+
 TEST(ExactSum, OfAFewLeavesToTheAccumulatorWhatItCannot) {
-  using cobre::comm::detail::sum_of_few;
-  EXPECT_FALSE(sum_of_few(std::vector{largest, largest, -largest}).has_value());
-  EXPECT_FALSE(sum_of_few(std::vector{infinity}).has_value());
-  EXPECT_FALSE(sum_of_few(std::vector{nan}).has_value());
+  EXPECT_FALSE(sum_of_few<double>(std::vector{largest, largest, -largest}).has_value());
+  EXPECT_FALSE(sum_of_few<double>(std::vector{infinity, 1.0, 2.0}).has_value());
+  EXPECT_FALSE(sum_of_few<double>(std::vector{1.0, 2.0, nan}).has_value());
+  EXPECT_FALSE(sum_of_few<float>(std::vector{infinity}).has_value());
 }
 
 }  // namespace

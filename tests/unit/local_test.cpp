@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <unistd.h>
-#include <array>
-#include <new>
 #include <string>
 
 #include "support/slurm_job.hpp"
@@ -154,25 +152,6 @@ TEST(ExecutionTopology, IsHomogeneousWhereHostsHaveEquallyManyRanks) {
   EXPECT_EQ(topology({}).leader_hostname(), "unknown");
   EXPECT_EQ(topology({1, 1}).leader_hostname(), "host-0");
   EXPECT_EQ(topology({1, 1}).num_hosts(), 2U);
-}
-
-// What a rank without memory meets; the elements are there, so that only the resizing can fail.
-struct Full {
-  std::array<double, 3> elements{};
-  double* data() { return elements.data(); }
-  std::size_t size() const { return elements.size(); }
-  void resize(std::size_t) { throw std::bad_alloc(); }
-};
-
-TEST(LocalBackend, SaysHowMuchRoomABroadcastWouldHaveNeeded) {
-  Full full;
-  try {
-    cobre::comm::LocalBackend().broadcast_resized(full, 0);
-    FAIL() << "nothing was thrown";
-  } catch (const cobre::comm::AllocationFailed& error) {
-    EXPECT_EQ(error.requested_bytes(), 3 * sizeof(double));
-    EXPECT_NE(std::string(error.what()).find("3 elements"), std::string::npos) << error.what();
-  }
 }
 
 }  // namespace

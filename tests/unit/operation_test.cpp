@@ -149,6 +149,21 @@ TEST(Observed, CountsWhatThisRankGivesIntoEachOperation) {
                                                                    {"exscan", 8}}));
 }
 
+// What is made of several exchanges has one name: it is the one that errors and warnings give.
+TEST(Observed, NamesEveryExchangeByTheCall) {
+  const LocalBackend comm;
+  std::vector<std::string> log;
+  const auto observer = [&log](const ObservedOperation& operation) { log.emplace_back(operation.name); };
+  const Observed watched(comm, observer);
+  EXPECT_EQ(watched.reproducible_sum(1.0F), 1.0F);
+  EXPECT_EQ(watched.reproducible_sum(std::vector{1e300, 1.0, 1e-100, 1e-200, 1e-300}), 1e300);
+  EXPECT_EQ(log, std::vector<std::string>(3, "reproducible_sum"));
+  log.clear();
+  std::vector<double> much(5000);
+  watched.broadcast_resized(much, 0);
+  EXPECT_EQ(log, std::vector<std::string>(3, "broadcast_resized"));
+}
+
 TEST(Observed, DoesNotCountWhatWasRefused) {
   const LocalBackend comm;
   OperationStatistics statistics;

@@ -109,7 +109,7 @@ class InvalidCommunicator : public CommError {
   InvalidCommunicator(const Where& where, std::string_view reason);
 };
 
-/// Memory could not be had; on every rank of the operation.
+/// Memory could not be had; on every rank of the operation, but for a broadcast_resized of at most 16 KiB.
 class AllocationFailed : public CommError {
  public:
   AllocationFailed(const Where& where, std::size_t requested_bytes, std::string_view reason);

@@ -29,11 +29,13 @@ std::string describe(const detail::OperationRecord& record) {
     case Broadcast:
     case Scatter: return core::format("{} of {} from root {}", name, elements_of(record), record.root);
     case Gather: return core::format("{} of {} to root {}", name, elements_of(record), record.root);
+    case BroadcastResized:
     case Scatterv: return core::format("{} of {} from root {}", name, kind_of(record), record.root);
     case Gatherv: return core::format("{} of {} to root {}", name, kind_of(record), record.root);
     case Allgather:
     case Alltoall: return core::format("{} of {}", name, elements_of(record));
     case Allgatherv:
+    case ReproducibleSum:
     case Alltoallv: return core::format("{} of {}", name, kind_of(record));
     case Reduce:
       return core::format("{} of {} with {} to root {}", name, elements_of(record), reduction_of(record), record.root);

@@ -153,9 +153,29 @@ ExactSum ExactSum::from(const Portable& sum) noexcept {
   return result;
 }
 
+namespace {
+
+// Of up to two numbers, beside zeros, the processor itself rounds the sum once; it knows infinities and NaNs too.
+std::optional<double> sum_of_two(std::span<const double> values) noexcept {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (const double value : values) {
+    if (value == 0.0) continue;
+    if (++count > 2) return std::nullopt;
+    sum += value;
+  }
+  return sum;
+}
+
+}  // namespace
+
 // Keeps numbers that do not overlap, in growing size, whose sum is that of all numbers so far: adding one more leaves,
 // with each of them, a rounded sum and what the rounding lost.
-std::optional<double> sum_of_few(std::span<const double> values) noexcept {
+template <class T>
+std::optional<T> sum_of_few(std::span<const double> values) noexcept {
+  if constexpr (std::is_same_v<T, double>) {
+    if (const auto sum = sum_of_two(values)) return *sum;
+  }
   std::array<double, most_of_few> parts;
   std::size_t count = 0;
   for (double value : values) {
@@ -171,7 +191,7 @@ std::optional<double> sum_of_few(std::span<const double> values) noexcept {
     parts[kept++] = value;
     count = kept;
   }
-  if (count == 0) return 0.0;
+  if (count == 0) return T{0};
   // From the largest down until one does not fit any more; those below it only decide a tie.
   double result = parts[--count];
   double lost = 0.0;
@@ -181,11 +201,19 @@ std::optional<double> sum_of_few(std::span<const double> values) noexcept {
     result = before + part;
     lost = part - (result - before);
   }
-  if (count > 0 && ((lost < 0) == (parts[count - 1] < 0)) && lost != 0.0) {
+  if constexpr (std::is_same_v<T, float>) {
+    // To odd, for the same reason as in to_float(): of the two doubles around the sum, the one that is not even.
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const bool is_even = (std::bit_cast<std::uint64_t>(result) & 1) == 0;
+    if (lost != 0.0 && is_even) result = std::nextafter(result, lost < 0 ? -infinity : infinity);
+  } else if (count > 0 && ((lost < 0) == (parts[count - 1] < 0)) && lost != 0.0) {
     const double other = result + 2 * lost;
     if (other - result == 2 * lost) result = other;
   }
-  return result;
+  return static_cast<T>(result);
 }
+
+template std::optional<double> sum_of_few(std::span<const double>) noexcept;
+template std::optional<float> sum_of_few(std::span<const double>) noexcept;
 
 }  // namespace cobre::comm::detail

@@ -148,12 +148,13 @@ void throw_unusable(Where where, const void* data, std::size_t count, std::size_
                                              count * element_size, data));
 }
 
-void throw_no_room(Where where, std::size_t count, std::size_t element_size) {
+void throw_no_room(Where where, std::size_t count, std::size_t element_size, std::size_t lacking) {
   const std::size_t bytes = count > std::numeric_limits<std::size_t>::max() / element_size
                                 ? std::numeric_limits<std::size_t>::max()
                                 : count * element_size;
+  const std::string whom = lacking == where.rank ? "this rank" : core::format("rank {}", lacking);
   throw AllocationFailed(where, bytes,
-                         core::format("the root sends {}, which this rank has no room for", elements(count)));
+                         core::format("the root sends {}, which {} has no room for", elements(count), whom));
 }
 
 void throw_different_lengths(Where where, std::size_t send, std::size_t recv) {

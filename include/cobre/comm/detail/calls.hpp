@@ -17,6 +17,7 @@ struct BroadcastCall {
   void* buffer;
   std::size_t bytes;
   std::size_t root;
+  std::size_t element_size = 1;  // in which they are best moved
 };
 
 struct AllreduceCall {

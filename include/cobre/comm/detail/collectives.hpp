@@ -126,7 +126,7 @@ class Collectives : public ComposedOperations<Backend> {
                                  .element_size = sizeof(T),
                                  .count = elements.size(),
                                  .root = root};
-    conduct(record, BroadcastCall{elements.data(), elements.size_bytes(), root});
+    conduct(record, BroadcastCall{elements.data(), elements.size_bytes(), root, sizeof(T)});
   }
 
   // Of arguments that are not checked yet.

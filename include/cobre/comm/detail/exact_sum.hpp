@@ -61,8 +61,11 @@ class ExactSum {
   std::array<std::int64_t, 3> special_{};  // how many of +infinity, -infinity, NaN
 };
 
-/// The same for a handful of numbers, which is faster than clearing a long accumulator. Nothing where they are too
-/// many, or too large: then the accumulator knows.
-[[nodiscard]] std::optional<double> sum_of_few(std::span<const double> values) noexcept;
+/// The same for a handful of numbers, rounded once to a `double` or `float`, which is faster than clearing a long
+/// accumulator. Nothing where they are too many, or too large: then the accumulator knows.
+template <class T>
+[[nodiscard]] std::optional<T> sum_of_few(std::span<const double> values) noexcept;
+extern template std::optional<double> sum_of_few(std::span<const double>) noexcept;
+extern template std::optional<float> sum_of_few(std::span<const double>) noexcept;
 
 }  // namespace cobre::comm::detail

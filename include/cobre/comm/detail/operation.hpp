@@ -36,8 +36,10 @@ enum class Operation : std::uint8_t {
   Split,
   Duplicate,
   Node,
+  BroadcastResized,
+  ReproducibleSum,
 };
-inline constexpr Operation last_operation = Operation::Node;
+inline constexpr Operation last_operation = Operation::ReproducibleSum;
 
 [[nodiscard]] constexpr const char* to_string(Operation operation) noexcept {
   constexpr std::array names{"barrier",
@@ -59,7 +61,9 @@ inline constexpr Operation last_operation = Operation::Node;
                              "reduce_scatter_block",
                              "split",
                              "duplicate",
-                             "node"};
+                             "node",
+                             "broadcast_resized",
+                             "reproducible_sum"};
   static_assert(names.size() == static_cast<std::size_t>(last_operation) + 1);
   return names[static_cast<std::size_t>(operation)];
 }
@@ -73,6 +77,7 @@ inline constexpr Operation last_operation = Operation::Node;
 [[nodiscard]] constexpr bool is_rooted(Operation operation) noexcept {
   switch (operation) {
     case Operation::Broadcast:
+    case Operation::BroadcastResized:
     case Operation::Gather:
     case Operation::Gatherv:
     case Operation::Scatter:

@@ -21,7 +21,8 @@ namespace cobre::comm::detail {
 [[noreturn, gnu::cold]] void throw_overlap(Where where, std::size_t overlapping_bytes, std::size_t element_size);
 [[noreturn, gnu::cold]] void throw_undefined(Where where, ReduceOp op, ElementType type);
 [[noreturn, gnu::cold]] void throw_not_contiguous(Where where);
-[[noreturn, gnu::cold]] void throw_no_room(Where where, std::size_t count, std::size_t element_size);
+[[noreturn, gnu::cold]] void throw_no_room(Where where, std::size_t count, std::size_t element_size,
+                                           std::size_t lacking);
 
 [[noreturn, gnu::cold]] void throw_unusable(Where where, const void* data, std::size_t count, std::size_t element_size);
 

@@ -49,7 +49,9 @@ mpi::CallFacts facts_of(const MpiState& state, const detail::OperationRecord& re
 /// Out of line, so that it costs a branch where nobody asks for it. The others are shown what is spared elsewhere.
 template <class Call>
 [[gnu::noinline]] void compare_with_others(const MpiState& state, detail::OperationRecord record, const Call& call) {
-  if constexpr (std::same_as<Call, detail::AllgathervCall>) record.count = detail::hash_counts(call.counts);
+  if constexpr (std::same_as<Call, detail::AllgathervCall>) {
+    if (record.operation == detail::Operation::Allgatherv) record.count = detail::hash_counts(call.counts);
+  }
   state.checker->compare(record, call);
 }
 
@@ -71,9 +73,9 @@ void run(const MpiState& state, const detail::OperationRecord&, const detail::Ba
   state.world.barrier();
 }
 
-void run(const MpiState& state, const detail::OperationRecord& record, const detail::BroadcastCall& call) {
-  mpi::with_moving_type(record.element_size, [&]<class T>(std::size_t scale) {
-    const std::span<T> buffer(static_cast<T*>(call.buffer), record.count * scale);
+void run(const MpiState& state, const detail::OperationRecord&, const detail::BroadcastCall& call) {
+  mpi::with_moving_type(call.element_size, [&]<class T>(std::size_t) {
+    const std::span<T> buffer(static_cast<T*>(call.buffer), call.bytes / sizeof(T));
     const int root = static_cast<int>(call.root);
     if (mpi::in_turns()) return mpi::wait_in_turns(state.world.ibroadcast(buffer, root));
     state.world.broadcast(buffer, root);
