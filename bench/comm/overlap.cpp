@@ -44,7 +44,7 @@ double median_of(const Comm& comm, Body&& body) {
 
 template <class Comm, class Begin>
 void measure(const Comm& comm, const char* name, std::size_t bytes, const Begin& begin) {
-  volatile double result = 0;
+  [[maybe_unused]] volatile double result = 0;
   for (int warm_up = 0; warm_up < 8; ++warm_up) begin().wait();
   const double alone = median_of(comm, [&] { begin().wait(); });
   const double step = median_of(comm, [&] { result = compute(100'000); }) / 100'000;

@@ -65,6 +65,12 @@ class KeptThreads {
   std::vector<std::thread> threads_;
 };
 
+/// This program's ends of the sockets to all processes that it keeps, of whichever world.
+inline std::vector<int>& ends_of_all() {
+  static std::vector<int> ends;
+  return ends;
+}
+
 template <class Backend>
 class KeptProcesses {
  public:
@@ -80,17 +86,21 @@ class KeptProcesses {
       const pid_t child = fork_rank([&] {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(ends[0]);
-        for (const Process& earlier : processes_) close(earlier.socket);  // or it does not end with the test
+        for (const int earlier : ends_of_all()) close(earlier);  // or they do not end with the test
         live(rank, ranks, group, ends[1]);
       });
       close(ends[1]);
       processes_.push_back({child, ends[0]});
+      ends_of_all().push_back(ends[0]);
     }
   }
   KeptProcesses(const KeptProcesses&) = delete;
   KeptProcesses& operator=(const KeptProcesses&) = delete;
   ~KeptProcesses() {
-    for (const Process& process : processes_) close(process.socket);
+    for (const Process& process : processes_) {
+      close(process.socket);
+      std::erase(ends_of_all(), process.socket);
+    }
     const auto deadline = case_deadline();
     for (std::size_t rank = 0; rank < size(); ++rank) expect_success(rank, processes_[rank].id, deadline);
   }
