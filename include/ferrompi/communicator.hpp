@@ -225,9 +225,7 @@ class [[nodiscard]] Communicator {
   template <class T>
   [[nodiscard]] Pending<T> irecv(int source, int tag) const {
     detail::Nonblocking form{"irecv"};
-    auto owner = std::make_unique<detail::Held<T>>(T{});
-    auto& held = *owner;
-    detail::ensure(form.hold).buffers = std::move(owner);
+    auto& held = detail::hold_in<detail::Held<T>>(form, std::in_place);
     return Pending<T>(detail::Recv::run(form, group_, held.value, source, tag), held);
   }
   template <class R>

@@ -123,6 +123,7 @@ Communicator Communicator::split_shared() const {
 }
 
 Communicator Communicator::split_shared(const Info& info) const {
+  const detail::Checks checks("split_shared", group_);
   auto node = split_type(SplitType::Shared, group_.rank, info);
   if (!node) throw InternalError("split_shared", "MPI gave no communicator for the processes of this machine");
   return std::move(*node);

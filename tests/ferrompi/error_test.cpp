@@ -223,12 +223,143 @@ TEST_F(Errors, NameACommunicatorThatWasMovedFrom) {
   const auto moved = std::move(original);
   EXPECT_EQ(original.size(), 0);
   EXPECT_EQ(original.native(), MPI_COMM_NULL);
-  expect_class(ErrorClass::Comm, "barrier", [&] { original.barrier(); });
-  expect_class(ErrorClass::Comm, "allreduce", [&] { (void)original.allreduce(1, ReduceOp::Sum); });
-  expect_class(ErrorClass::Comm, "duplicate", [&] { (void)original.duplicate(); });
-  expect_class(ErrorClass::Comm, "topology", [&] { (void)original.topology(); });
+  const auto op = ReduceOp::Sum;
+  const std::vector<int> counts(ranks, 1);
+  const auto displs = displacements(counts);
+  std::vector<double> two(1);
+#define REFUSED(name, ...) expect_class(ErrorClass::Comm, #name, [&] { (void)original.name(__VA_ARGS__); })
+#define REFUSED_IN_EVERY_FORM(name, ...) \
+  REFUSED(name, __VA_ARGS__);            \
+  REFUSED(i##name, __VA_ARGS__);         \
+  REFUSED(name##_init, __VA_ARGS__)
+#define REFUSED_IN_PLACE(name, ...)        \
+  REFUSED(name##_inplace, __VA_ARGS__);    \
+  REFUSED(i##name##_inplace, __VA_ARGS__); \
+  REFUSED(name##_init_inplace, __VA_ARGS__)
+  REFUSED(barrier);
+  REFUSED(ibarrier);
+  REFUSED(barrier_init);
+  REFUSED_IN_EVERY_FORM(broadcast, one, 0);
+  REFUSED_IN_EVERY_FORM(reduce, one, two, op, 0);
+  REFUSED_IN_PLACE(reduce, one, op, 0);
+  REFUSED_IN_EVERY_FORM(allreduce, one, two, op);
+  REFUSED_IN_PLACE(allreduce, one, op);
+  REFUSED_IN_EVERY_FORM(scan, one, two, op);
+  REFUSED_IN_PLACE(scan, one, op);
+  REFUSED_IN_EVERY_FORM(exscan, one, two, op);
+  REFUSED_IN_PLACE(exscan, one, op);
+  REFUSED_IN_EVERY_FORM(reduce_scatter_block, many, one, op);
+  REFUSED_IN_PLACE(reduce_scatter_block, many, op);
+  REFUSED_IN_EVERY_FORM(reduce_scatter, many, one, counts, op);
+  REFUSED_IN_PLACE(reduce_scatter, many, counts, op);
+  REFUSED_IN_EVERY_FORM(gather, one, many, 0);
+  REFUSED_IN_PLACE(gather, many, 0);
+  REFUSED_IN_EVERY_FORM(allgather, one, many);
+  REFUSED_IN_PLACE(allgather, many);
+  REFUSED_IN_EVERY_FORM(scatter, many, one, 0);
+  REFUSED_IN_PLACE(scatter, many, 0);
+  REFUSED_IN_EVERY_FORM(alltoall, many, odd);
+  REFUSED_IN_PLACE(alltoall, many);
+  REFUSED_IN_EVERY_FORM(gatherv, one, many, counts, displs, 0);
+  REFUSED_IN_PLACE(gatherv, many, counts, displs, 0);
+  REFUSED_IN_EVERY_FORM(scatterv, many, counts, displs, one, 0);
+  REFUSED_IN_PLACE(scatterv, many, counts, displs, 0);
+  REFUSED_IN_EVERY_FORM(allgatherv, one, many, counts, displs);
+  REFUSED_IN_PLACE(allgatherv, many, counts, displs);
+  REFUSED_IN_EVERY_FORM(alltoallv, many, counts, displs, odd, counts, displs);
+  REFUSED_IN_PLACE(alltoallv, many, counts, displs);
+  // Forms that make room for their result, which they would measure by the number of ranks.
+  REFUSED(broadcast, 1, 0);
+  REFUSED(ibroadcast, 1, 0);
+  REFUSED(reduce, 1, op, 0);
+  REFUSED(ireduce, 1, op, 0);
+  REFUSED(allreduce, 1, op);
+  REFUSED(iallreduce, 1, op);
+  REFUSED(scan, 1, op);
+  REFUSED(iscan, 1, op);
+  REFUSED(exscan, 1, op);
+  REFUSED(iexscan, 1, op);
+  REFUSED(reduce_scatter_block, many, op);
+  REFUSED(ireduce_scatter_block, many, op);
+  REFUSED(gather, 1, 0);
+  REFUSED(igather, 1, 0);
+  REFUSED(igather, 1, 1);
+  REFUSED(allgather, 1);
+  REFUSED(iallgather, 1);
+  REFUSED(scatter, many, 0);
+  REFUSED(iscatter, many, 0);
+  REFUSED(alltoall, many);
+  REFUSED(ialltoall, many);
+  REFUSED(gatherv, one, 0);
+  REFUSED(scatterv, many, counts, 0);
+  REFUSED(allgatherv, one);
+  REFUSED(alltoallv, many, counts);
+
+  REFUSED(send, one, 0, 0);
+  REFUSED(ssend, one, 0, 0);
+  REFUSED(isend, one, 0, 0);
+  REFUSED(issend, one, 0, 0);
+  REFUSED(send_init, one, 0, 0);
+  REFUSED(ssend_init, one, 0, 0);
+  REFUSED(isend, 1, 0, 0);
+  REFUSED(recv, one, 0, 0);
+  REFUSED(irecv, one, 0, 0);
+  expect_class(ErrorClass::Comm, "irecv", [&] { (void)original.irecv<int>(0, 0); });
+  REFUSED(recv_init, one, 0, 0);
+  REFUSED(sendrecv, one, 0, 0, two, 0, 0);
+  REFUSED(sendrecv, 1, 0, 0, 0, 0);
+  REFUSED(sendrecv_replace, one, 0, 0, 0, 0);
+  REFUSED(probe, 0, 0);
+  REFUSED(iprobe, 0, 0);
+  REFUSED(mprobe, 0, 0);
+  REFUSED(improbe, 0, 0);
+
+  REFUSED(duplicate);
+  REFUSED(split, 0);
+  REFUSED(split_type, SplitType::Shared);
+  REFUSED(split_shared);
+  REFUSED(name);
+  REFUSED(set_name, "nobody");
+  REFUSED(info);
+  REFUSED(set_info, Info{{"key", "value"}});
+  REFUSED(processor_name);
+  REFUSED(topology);
+#undef REFUSED_IN_PLACE
+#undef REFUSED_IN_EVERY_FORM
+#undef REFUSED
   expect_class(ErrorClass::Comm, "borrow", [&] { (void)Communicator::borrow(MPI_COMM_NULL); });
   moved.barrier();
+}
+
+TEST_F(Errors, LeaveTheContainersThatWereToBeMovedIn) {
+  const auto expect_kept = [&](const std::vector<double>& data) { EXPECT_EQ(data, (std::vector<double>{1, 2, 3})); };
+  std::vector<double> data{1, 2, 3};
+  const auto* const memory = data.data();
+  expect_class(ErrorClass::Rank, "isend", [&] { (void)world.isend(std::move(data), 4711, 0); });
+  expect_kept(data);
+  expect_class(ErrorClass::Rank, "irecv", [&] { (void)world.irecv(std::move(data), 4711, 0); });
+  expect_kept(data);
+  expect_class(ErrorClass::Root, "ibroadcast", [&] { (void)world.ibroadcast(std::move(data), -1); });
+  expect_kept(data);
+  expect_error<InvalidOp>("iallreduce", "BitwiseAnd",
+                          [&] { (void)world.iallreduce(std::move(data), ReduceOp::BitwiseAnd); });
+  expect_kept(data);
+  expect_class(ErrorClass::Root, "ireduce", [&] { (void)world.ireduce(std::move(data), ReduceOp::Sum, size); });
+  expect_kept(data);
+  expect_class(ErrorClass::Root, "iscatter", [&] { (void)world.iscatter(std::move(data), size); });
+  expect_kept(data);
+  EXPECT_EQ(data.data(), memory) << "it has come back, and is no copy";
+  std::vector<double> all(3 * ranks + 1, 4.0);
+  expect_error<InvalidBuffer>("iallgather", "one block of 3",
+                              [&] { (void)world.iallgather(std::move(data), std::move(all)); });
+  expect_kept(data);
+  EXPECT_EQ(all, std::vector<double>(3 * ranks + 1, 4.0));
+  // One is moved in and the other borrowed; a value, which is copied in any case; and what cannot be assigned to.
+  expect_error<InvalidBuffer>("iallgather", "one block of 3", [&] { (void)world.iallgather(data, std::move(all)); });
+  EXPECT_EQ(all.size(), 3 * ranks + 1);
+  const std::vector<double> fixed{1, 2, 3};
+  expect_class(ErrorClass::Rank, "isend", [&] { (void)world.isend(std::move(fixed), 4711, 0); });
+  expect_kept(fixed);
 }
 
 TEST_F(Errors, ComeFromMpiWithTheClassThatItMeans) {
