@@ -324,6 +324,26 @@ TEST_F(Requests, AreWaitedForInBatches) {
   expect_delivered(ring);
 }
 
+TEST_F(Requests, TellTheirPlacesUntilTheNextBatch) {
+  Ring ring;
+  fill(ring);
+  wait_all(std::span(ring.requests).last(4));
+  const auto places = wait_some(ring.requests);
+  const std::vector<std::size_t> before(places.begin(), places.end());
+  ASSERT_FALSE(before.empty());
+  std::vector<Request> none;
+  std::vector<Request> finished(1000);
+  wait_all(none);
+  wait_all(finished);
+  EXPECT_TRUE(test_all(finished));
+  EXPECT_FALSE(wait_any(finished));
+  EXPECT_FALSE(test_any(none));
+  EXPECT_EQ(std::vector<std::size_t>(places.begin(), places.end()), before);
+  wait_all(ring.requests);
+  EXPECT_EQ(std::vector<std::size_t>(places.begin(), places.end()), before);
+  expect_delivered(ring);
+}
+
 TEST_F(Requests, AreTestedInNumbers) {
   Ring ring;
   fill(ring);
