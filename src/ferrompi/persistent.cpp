@@ -107,7 +107,8 @@ void PersistentRequest::release() noexcept {
     if (active_) {
       detail::finish_dropped(native_, on_drop_, hold_, unwinding_.unwinding(), "a PersistentRequest");
     }
-    if (native_ != MPI_REQUEST_NULL) MPI_Request_free(&native_);
+    // Where the wait was given up the job is about to end, and the round goes on: MPI is left alone from there on.
+    if (native_ != MPI_REQUEST_NULL && detail::mpi_is_usable()) MPI_Request_free(&native_);
   }
   native_ = MPI_REQUEST_NULL;
   active_ = false;
