@@ -381,7 +381,8 @@ struct Alltoallv : CollectiveTraits {
       return with_layouts(
           form, group, sendcounts, sdispls, recvcounts, rdispls,
           [&](const Layout& send_layout, const Layout& recv_layout) {
-            return launch<Alltoallv>(form, Args{from.data(), send_layout, to.data(), recv_layout, type, group.native});
+            const void* const send = apart<Form>(from.data(), to.data());
+            return launch<Alltoallv>(form, Args{send, send_layout, to.data(), recv_layout, type, group.native});
           });
     }
   }
@@ -405,9 +406,24 @@ struct Alltoallv : CollectiveTraits {
       // No rank knows the counts of all others, so the type decides.
       return exchange_copied(form, group, elements.data(), {integers_of(counts), integers_of(displs)}, type);
     } else {
+      const void* send = MPI_IN_PLACE;
+      if constexpr (miscounts_without_parts && !is_blocking<Form>) {
+        if (total_of(counts) == 0) send = &nowhere;
+      }
       return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
-        return launch<Alltoallv>(with, Args{MPI_IN_PLACE, layout, elements.data(), layout, type, group.native});
+        return launch<Alltoallv>(with, Args{send, layout, elements.data(), layout, type, group.native});
       });
+    }
+  }
+
+ private:
+  /// Of two empty buffers, which may have one address, the first has another.
+  template <class Form>
+  FERROMPI_INLINE static const void* apart(const void* send, [[maybe_unused]] const void* recv) {
+    if constexpr (miscounts_without_parts && !is_blocking<Form>) {
+      return send == recv ? &nowhere : send;
+    } else {
+      return send;
     }
   }
 };
