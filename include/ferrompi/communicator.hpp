@@ -263,7 +263,14 @@ class [[nodiscard]] Communicator {
     const detail::CallGuard guard("mprobe");
     return Message(group_.native, source, tag);
   }
-  [[nodiscard]] std::optional<Message> improbe(int source, int tag) const;
+  /// The same if there is one, without waiting.
+  [[nodiscard]] FERROMPI_INLINE std::optional<Message> improbe(int source, int tag) const {
+    const detail::Checks checks("improbe", group_);
+    checks.source(source);
+    checks.receive_tag(tag);
+    const detail::CallGuard guard("improbe");
+    return Message::find(group_.native, source, tag);
+  }
 
  private:
   Communicator(MPI_Comm native, bool owned, const char* operation);

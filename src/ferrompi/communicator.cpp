@@ -178,17 +178,4 @@ void Communicator::abort(int code) const {
   std::abort();
 }
 
-std::optional<Message> Communicator::improbe(int source, int tag) const {
-  const detail::Checks checks("improbe", group_);
-  checks.source(source);
-  checks.receive_tag(tag);
-  const detail::CallGuard guard("improbe");
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  int found = 0;
-  detail::check(MPI_Improbe(source, tag, group_.native, &found, &message, &status), "improbe");
-  if (found == 0) return std::nullopt;
-  return Message(message, status);
-}
-
 }  // namespace ferrompi
