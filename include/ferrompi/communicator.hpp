@@ -120,17 +120,20 @@ class [[nodiscard]] Communicator {
   FERROMPI_OUT_OF_PLACE_FORMS(broadcast, Broadcast)
 
   /// reduce(send, recv, op, root): the root gets the reduction over all ranks; elsewhere recv is ignored.
-  /// reduce(value, op, root) -> T, which is the result on the root and the own value elsewhere.
+  /// reduce(value, op, root) -> T, which is the result on the root and the own value elsewhere; and so a container that
+  /// is moved in, reduce(std::move(values), op, root).
   FERROMPI_ALL_FORMS(reduce, Reduce)
 
-  /// allreduce(send, recv, op): every rank gets the reduction over all ranks. allreduce(value, op) -> T
+  /// allreduce(send, recv, op): every rank gets the reduction over all ranks. allreduce(value, op) -> T;
+  /// allreduce(std::move(values), op) -> the same container.
   FERROMPI_ALL_FORMS(allreduce, Allreduce)
 
   /// scan(send, recv, op): rank r gets the reduction over ranks 0 to r. scan(value, op) -> T
   FERROMPI_ALL_FORMS(scan, Scan)
 
   /// exscan(send, recv, op): rank r gets the reduction over ranks 0 to r-1; on rank 0 recv is left as it was.
-  /// exscan(value, op) -> T, which is T{} on rank 0.
+  /// exscan(value, op) -> T, which is T{} on rank 0. A container that is moved in, exscan(std::move(values), op), comes
+  /// back from rank 0 as it was, as in place.
   FERROMPI_ALL_FORMS(exscan, Exscan)
 
   /// reduce_scatter_block(send, recv, op): rank r gets block r of the reduction; send holds size() blocks.

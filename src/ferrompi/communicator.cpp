@@ -3,6 +3,7 @@
 #include <ferrompi/info.hpp>
 
 #include "ferrompi/hints.hpp"
+#include "ferrompi/life.hpp"
 #include "ferrompi/text.hpp"
 
 #include <array>
@@ -69,6 +70,7 @@ Communicator::~Communicator() {
 // end of the process is the only thing that cannot hang.
 void Communicator::release() noexcept {
   if (owned_ && group_.native != MPI_COMM_NULL && !unwinding_.unwinding() && detail::mpi_is_usable()) {
+    detail::end_life(group_.native);
     MPI_Comm_free(&group_.native);
   }
   group_ = {};

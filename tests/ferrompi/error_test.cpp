@@ -334,6 +334,41 @@ TEST_F(Errors, NameACommunicatorThatWasMovedFrom) {
   moved.barrier();
 }
 
+TEST_F(Errors, NameAPlanWhoseCommunicatorIsGone) {
+  std::vector<double> sum(1, 1.0);
+  std::vector<PersistentRequest> plans;
+  std::vector<PersistentRequest> others;
+  MPI_Comm by_hand = MPI_COMM_NULL;
+  MPI_Comm_dup(world.native(), &by_hand);
+  {
+    const auto copy = world.duplicate();
+    for (const auto* comm : {&copy, &world}) {
+      auto& made = comm == &copy ? plans : others;
+      made.push_back(comm->broadcast_init(one, 0));
+      made.push_back(comm->allreduce_init_inplace(sum, ReduceOp::Sum));
+      made.push_back(comm->gather_init(one, many, 0));
+      made.push_back(comm->barrier_init());
+      made.push_back(comm->send_init(one, proc_null, 0));
+      made.push_back(comm->recv_init(one, proc_null, 0));
+      start_all(made);
+      wait_all(made);
+    }
+    // Not one of MPICH's own, for which it would keep a communicator that is freed by hand.
+    plans.push_back(Communicator::borrow(by_hand).gather_init(one, many, 0));
+    plans.back().start();  // the view is gone, and what it looked at is not
+    plans.back().wait();
+  }
+  MPI_Comm_free(&by_hand);
+  for (auto& plan : plans) {
+    expect_class(ErrorClass::Comm, "start", [&] { plan.start(); });
+    EXPECT_FALSE(plan.is_active());
+  }
+  const auto text = std::string(error_of<MpiError>([&] { plans[0].start(); }).what());
+  EXPECT_NE(text.find("broadcast_init is gone"), std::string::npos) << text;
+  start_all(others);
+  wait_all(others);
+}
+
 TEST_F(Errors, LeaveTheContainersThatWereToBeMovedIn) {
   const auto expect_kept = [&](const std::vector<double>& data) { EXPECT_EQ(data, (std::vector<double>{1, 2, 3})); };
   std::vector<double> data{1, 2, 3};
@@ -348,6 +383,8 @@ TEST_F(Errors, LeaveTheContainersThatWereToBeMovedIn) {
                           [&] { (void)world.iallreduce(std::move(data), ReduceOp::BitwiseAnd); });
   expect_kept(data);
   expect_class(ErrorClass::Root, "ireduce", [&] { (void)world.ireduce(std::move(data), ReduceOp::Sum, size); });
+  expect_kept(data);
+  expect_class(ErrorClass::Root, "reduce", [&] { (void)world.reduce(std::move(data), ReduceOp::Sum, size); });
   expect_kept(data);
   expect_class(ErrorClass::Root, "iscatter", [&] { (void)world.iscatter(std::move(data), size); });
   expect_kept(data);

@@ -220,8 +220,9 @@ inline constexpr bool cuts_large_elements = false;
 #endif
 
 // Open MPI 4.1 gives a rank that has no part at all in a nonblocking or persistent alltoallv or alltoallw in place a
-// request that is over, and does not count the call: in the next nonblocking collective on that communicator the rank is
-// out of step with the others, and all of them hang. Equal addresses, such as those of two empty vectors, are in place.
+// request that is over, and does not count the call: in the next nonblocking collective on that communicator the rank
+// is out of step with the others, and all of them hang. Equal addresses, such as those of two empty vectors, are in
+// place.
 #if defined(OPEN_MPI)
 inline constexpr bool miscounts_without_parts = true;
 #else
