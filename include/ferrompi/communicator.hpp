@@ -120,17 +120,20 @@ class [[nodiscard]] Communicator {
   FERROMPI_OUT_OF_PLACE_FORMS(broadcast, Broadcast)
 
   /// reduce(send, recv, op, root): the root gets the reduction over all ranks; elsewhere recv is ignored.
-  /// reduce(value, op, root) -> T, which is the result on the root and the own value elsewhere.
+  /// reduce(value, op, root) -> T, which is the result on the root and the own value elsewhere; and so a container that
+  /// is moved in, reduce(std::move(values), op, root).
   FERROMPI_ALL_FORMS(reduce, Reduce)
 
-  /// allreduce(send, recv, op): every rank gets the reduction over all ranks. allreduce(value, op) -> T
+  /// allreduce(send, recv, op): every rank gets the reduction over all ranks. allreduce(value, op) -> T;
+  /// allreduce(std::move(values), op) -> the same container.
   FERROMPI_ALL_FORMS(allreduce, Allreduce)
 
   /// scan(send, recv, op): rank r gets the reduction over ranks 0 to r. scan(value, op) -> T
   FERROMPI_ALL_FORMS(scan, Scan)
 
   /// exscan(send, recv, op): rank r gets the reduction over ranks 0 to r-1; on rank 0 recv is left as it was.
-  /// exscan(value, op) -> T, which is T{} on rank 0.
+  /// exscan(value, op) -> T, which is T{} on rank 0. A container that is moved in, exscan(std::move(values), op), comes
+  /// back from rank 0 as it was, as in place.
   FERROMPI_ALL_FORMS(exscan, Exscan)
 
   /// reduce_scatter_block(send, recv, op): rank r gets block r of the reduction; send holds size() blocks.
@@ -225,9 +228,7 @@ class [[nodiscard]] Communicator {
   template <class T>
   [[nodiscard]] Pending<T> irecv(int source, int tag) const {
     detail::Nonblocking form{"irecv"};
-    auto owner = std::make_unique<detail::Held<T>>(T{});
-    auto& held = *owner;
-    detail::ensure(form.hold).buffers = std::move(owner);
+    auto& held = detail::hold_in<detail::Held<T>>(form, std::in_place);
     return Pending<T>(detail::Recv::run(form, group_, held.value, source, tag), held);
   }
   template <class R>
@@ -265,7 +266,14 @@ class [[nodiscard]] Communicator {
     const detail::CallGuard guard("mprobe");
     return Message(group_.native, source, tag);
   }
-  [[nodiscard]] std::optional<Message> improbe(int source, int tag) const;
+  /// The same if there is one, without waiting.
+  [[nodiscard]] FERROMPI_INLINE std::optional<Message> improbe(int source, int tag) const {
+    const detail::Checks checks("improbe", group_);
+    checks.source(source);
+    checks.receive_tag(tag);
+    const detail::CallGuard guard("improbe");
+    return Message::find(group_.native, source, tag);
+  }
 
  private:
   Communicator(MPI_Comm native, bool owned, const char* operation);

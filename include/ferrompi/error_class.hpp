@@ -22,6 +22,10 @@
 // What libraries that outlive the death of a process report; the others have no such classes.
 #define FERROMPI_FAILURE_CLASSES(X) \
   X(ProcFailed, PROC_FAILED) X(ProcFailedPending, PROC_FAILED_PENDING) X(Revoked, REVOKED)
+// What MPI 4 adds: the value of each is `detail::newer_class::value`, which older libraries do not have.
+#define FERROMPI_NEWER_CLASSES(X) \
+  X(Session, SESSION, session) X(ProcAborted, PROC_ABORTED, proc_aborted) \
+  X(ValueTooLarge, VALUE_TOO_LARGE, value_too_large) X(Errhandler, ERRHANDLER, errhandler)
 // clang-format on
 
 namespace ferrompi {
@@ -30,10 +34,11 @@ namespace ferrompi {
 /// know; `MpiError::code()` still has the number.
 enum class ErrorClass {
   Success,
-#define FERROMPI_ENUMERATOR(name, macro) name,
+#define FERROMPI_ENUMERATOR(name, ...) name,
   FERROMPI_ERROR_CLASSES(FERROMPI_ENUMERATOR) FERROMPI_FAILURE_CLASSES(FERROMPI_ENUMERATOR)
+      FERROMPI_NEWER_CLASSES(FERROMPI_ENUMERATOR)
 #undef FERROMPI_ENUMERATOR
-      Raw,
+          Raw,
 };
 
 /// `ERR_ROOT` for `ErrorClass::Root`: the name of the macro without its prefix.

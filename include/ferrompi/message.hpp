@@ -4,6 +4,7 @@
 #include <ferrompi/p2p.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,8 +49,19 @@ struct MatchedRecv : MessageOperation {
 /// From `Communicator::mprobe`. Receive it once; one that is destroyed without is received and thrown away, so that
 /// its sender does not wait for ever.
 class [[nodiscard]] Message {
+  struct Search {
+    MPI_Comm comm;
+    int source;
+    int tag;
+    int* found;
+  };
+
  public:
   Message(MPI_Message native, const MPI_Status& status) noexcept : native_(native), status_(status) {}
+  /// For `Communicator::improbe`: MPI writes to where the message lives.
+  FERROMPI_INLINE explicit Message(const Search& search) {
+    detail::check(MPI_Improbe(search.source, search.tag, search.comm, search.found, &native_, &status_), "improbe");
+  }
   Message(Message&& other) noexcept
       : native_(std::exchange(other.native_, MPI_Message{MPI_MESSAGE_NULL})), status_(other.status_) {}
   Message& operator=(Message&& other) noexcept;
@@ -104,6 +116,16 @@ class [[nodiscard]] Message {
   // MPI writes to where the message lives, so that finding one costs no copy.
   FERROMPI_INLINE Message(MPI_Comm comm, int source, int tag) {
     detail::check(MPI_Mprobe(source, tag, comm, &native_, &status_), "mprobe");
+  }
+
+  FERROMPI_INLINE static std::optional<Message> find(MPI_Comm comm, int source, int tag) {
+    int found;  // written by MPI wherever it finds no fault
+    std::optional<Message> message(std::in_place, Search{comm, source, tag, &found});
+    if (found == 0) {
+      message->native_ = MPI_MESSAGE_NULL;  // whatever MPI has put there
+      message.reset();
+    }
+    return message;
   }
 
   FERROMPI_INLINE void require([[maybe_unused]] const char* operation) const {

@@ -6,11 +6,13 @@
 #include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/status.hpp>
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace ferrompi {
 
@@ -26,19 +28,26 @@ struct Restart {
   virtual int start(MPI_Request* request) const = 0;
 };
 
+/// Whether a communicator is still there, for those who keep its handle. Relaxed wherever it is read or written: who
+/// frees a communicator while another thread uses it has an error of their own, which this tells of if it can.
+using Life = std::shared_ptr<const std::atomic<bool>>;
+[[nodiscard]] Life life_of(MPI_Comm comm, const char* operation);
+
 struct PersistentAccess;
 
 }  // namespace detail
 
-/// Borrows its buffers: they must live, and stay where they are, as long as this does. What it needs beside them, such
-/// as counts and callables, it keeps itself. Destroying it cancels a started receive and completes anything else.
+/// Borrows its buffers and its communicator: they must live, and the buffers stay where they are, as long as rounds are
+/// started. What it needs beside them, such as counts and callables, it keeps itself. Destroying it cancels a started
+/// receive and completes anything else.
 class [[nodiscard]] PersistentRequest {
  public:
   PersistentRequest(PersistentRequest&& other) noexcept;
   PersistentRequest& operator=(PersistentRequest&& other) noexcept;
   ~PersistentRequest() { release(); }
 
-  /// Begins one round. For a collective operation every rank starts. An error if a round is in progress.
+  /// Begins one round. For a collective operation every rank starts. An error if a round is in progress, or if the
+  /// communicator is gone.
   void start();
   /// Waits for the end of the round; returns at once if none is in progress.
   Status wait();
@@ -60,12 +69,14 @@ class [[nodiscard]] PersistentRequest {
   friend void wait_all(std::span<PersistentRequest> requests);
 
   PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
-                    detail::HoldPtr hold, std::unique_ptr<const detail::Restart> restart) noexcept
+                    detail::Life communicator, detail::HoldPtr hold,
+                    std::unique_ptr<const detail::Restart> restart) noexcept
       : native_(native),
         type_(type),
         on_drop_(on_drop),
         operation_(operation),
         is_native_(native != MPI_REQUEST_NULL),
+        communicator_(std::move(communicator)),
         hold_(std::move(hold)),
         restart_(std::move(restart)) {}
 
@@ -80,6 +91,7 @@ class [[nodiscard]] PersistentRequest {
   const char* operation_;
   bool active_ = false;
   bool is_native_;
+  detail::Life communicator_;
   detail::HoldPtr hold_;
   std::unique_ptr<const detail::Restart> restart_;
   Status status_;
@@ -109,8 +121,9 @@ namespace detail {
 /// The library's door into a persistent request.
 struct PersistentAccess {
   static PersistentRequest make(MPI_Request native, MPI_Datatype type, OnDrop on_drop, const char* operation,
-                                HoldPtr hold, std::unique_ptr<const Restart> restart) noexcept {
-    return PersistentRequest(native, type, on_drop, operation, std::move(hold), std::move(restart));
+                                Life communicator, HoldPtr hold, std::unique_ptr<const Restart> restart) noexcept {
+    return PersistentRequest(native, type, on_drop, operation, std::move(communicator), std::move(hold),
+                             std::move(restart));
   }
 };
 

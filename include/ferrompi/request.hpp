@@ -45,6 +45,12 @@ class [[nodiscard]] Request {
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] MPI_Request native() const noexcept { return native_; }
 
+ protected:
+  /// Whether these buffers are still this request's: moved into a plain Request, they go with the operation.
+  [[nodiscard]] bool holds(const void* held) const noexcept {
+    return hold_ && hold_->buffers && hold_->buffers->handed_back() == held;
+  }
+
  private:
   friend struct detail::RequestAccess;
 
@@ -60,7 +66,8 @@ class [[nodiscard]] Request {
   detail::UnwindingDetector unwinding_;
 };
 
-/// A request that owns its buffers. `R` is the container that was moved in, a pair of them, or the value type.
+/// A request that owns its buffers. `R` is the container that was moved in, a pair of them, or the value type. It may
+/// be moved into a Request, as by `RequestSet::add`; then the buffers live and die there, and nobody gets them back.
 template <class R>
 class [[nodiscard]] Pending : public Request {
  public:
@@ -75,7 +82,7 @@ class [[nodiscard]] Pending : public Request {
 
   /// Waits, then hands the buffers back. Once.
   [[nodiscard]] R get() {
-    if (held_ == nullptr) detail::throw_nothing_to_get();
+    if (held_ == nullptr || !holds(held_)) detail::throw_nothing_to_get();
     wait();
     return std::move(std::exchange(held_, nullptr)->value);
   }

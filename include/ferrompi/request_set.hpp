@@ -46,7 +46,7 @@ void wait_all(RequestArray requests);
 bool test_all(RequestArray requests);
 std::optional<std::size_t> wait_any(RequestArray requests);
 std::optional<std::size_t> test_any(RequestArray requests);
-/// Valid until the next call on this thread.
+/// Valid until the next of these two on this thread.
 std::span<const std::size_t> wait_some(RequestArray requests);
 std::span<const std::size_t> test_some(RequestArray requests);
 

@@ -3,6 +3,7 @@
 #include <ferrompi/info.hpp>
 
 #include "ferrompi/hints.hpp"
+#include "ferrompi/life.hpp"
 #include "ferrompi/text.hpp"
 
 #include <array>
@@ -69,6 +70,7 @@ Communicator::~Communicator() {
 // end of the process is the only thing that cannot hang.
 void Communicator::release() noexcept {
   if (owned_ && group_.native != MPI_COMM_NULL && !unwinding_.unwinding() && detail::mpi_is_usable()) {
+    detail::end_life(group_.native);
     MPI_Comm_free(&group_.native);
   }
   group_ = {};
@@ -123,6 +125,7 @@ Communicator Communicator::split_shared() const {
 }
 
 Communicator Communicator::split_shared(const Info& info) const {
+  const detail::Checks checks("split_shared", group_);
   auto node = split_type(SplitType::Shared, group_.rank, info);
   if (!node) throw InternalError("split_shared", "MPI gave no communicator for the processes of this machine");
   return std::move(*node);
@@ -175,19 +178,6 @@ std::string Communicator::processor_name() const {
 void Communicator::abort(int code) const {
   if (detail::mpi_is_usable()) MPI_Abort(group_.size == 0 ? MPI_COMM_WORLD : group_.native, code);
   std::abort();
-}
-
-std::optional<Message> Communicator::improbe(int source, int tag) const {
-  const detail::Checks checks("improbe", group_);
-  checks.source(source);
-  checks.receive_tag(tag);
-  const detail::CallGuard guard("improbe");
-  MPI_Message message = MPI_MESSAGE_NULL;
-  MPI_Status status;
-  int found = 0;
-  detail::check(MPI_Improbe(source, tag, group_.native, &found, &message, &status), "improbe");
-  if (found == 0) return std::nullopt;
-  return Message(message, status);
 }
 
 }  // namespace ferrompi

@@ -21,10 +21,11 @@ constexpr int known_class(int mpi_class) noexcept {
 const char* to_string(ErrorClass error_class) noexcept {
   switch (error_class) {
     case ErrorClass::Success: return "SUCCESS";
-#define FERROMPI_NAME(name, macro) \
+#define FERROMPI_NAME(name, macro, ...) \
   case ErrorClass::name: return "ERR_" #macro;
       FERROMPI_ERROR_CLASSES(FERROMPI_NAME)
       FERROMPI_FAILURE_CLASSES(FERROMPI_NAME)
+      FERROMPI_NEWER_CLASSES(FERROMPI_NAME)
 #undef FERROMPI_NAME
     case ErrorClass::Raw: return "ERR_CLASS";
   }
@@ -37,9 +38,14 @@ ErrorClass error_class_from_mpi(int mpi_class) noexcept {
   if (mpi_class == MPI_ERR_##macro) return ErrorClass::name;
   FERROMPI_ERROR_CLASSES(FERROMPI_MATCH)
 #undef FERROMPI_MATCH
+  if (mpi_class == detail::no_such_class) return ErrorClass::Raw;
 #define FERROMPI_MATCH(name, macro) \
-  if (mpi_class != detail::no_such_class && mpi_class == FERROMPI_FAILURE_CLASS(macro)) return ErrorClass::name;
+  if (mpi_class == FERROMPI_FAILURE_CLASS(macro)) return ErrorClass::name;
   FERROMPI_FAILURE_CLASSES(FERROMPI_MATCH)
+#undef FERROMPI_MATCH
+#define FERROMPI_MATCH(name, macro, value) \
+  if (mpi_class == detail::newer_class::value) return ErrorClass::name;
+  FERROMPI_NEWER_CLASSES(FERROMPI_MATCH)
 #undef FERROMPI_MATCH
   return ErrorClass::Raw;
 }
@@ -56,6 +62,10 @@ int to_mpi(ErrorClass error_class) noexcept {
 #define FERROMPI_VALUE(name, macro) \
   if (error_class == ErrorClass::name) return detail::known_class(FERROMPI_FAILURE_CLASS(macro));
   FERROMPI_FAILURE_CLASSES(FERROMPI_VALUE)
+#undef FERROMPI_VALUE
+#define FERROMPI_VALUE(name, macro, value) \
+  if (error_class == ErrorClass::name) return detail::known_class(detail::newer_class::value);
+  FERROMPI_NEWER_CLASSES(FERROMPI_VALUE)
 #undef FERROMPI_VALUE
   return MPI_ERR_UNKNOWN;
 }

@@ -83,6 +83,18 @@ ExchangeArgs plan_exchange(const char* operation, const Group& group, const Exch
     args.send.buffer = static_cast<std::byte*>(send.buffer) - 1;
     for (std::size_t r = 0; r < size; ++r) storage.narrow[size + r] = 1;
   }
+  if (miscounts_without_parts) {
+    const auto& numbers = storage.narrow;
+    bool has_part = false;
+    for (std::size_t r = 0; r < size; ++r) has_part = has_part || numbers[r] != 0 || numbers[2 * size + r] != 0;
+    if (!has_part && send.buffer != MPI_IN_PLACE) {
+      args.send.buffer = const_cast<char*>(&nowhere);
+    } else if (!has_part) {
+      // A part for itself stays where it is, so it is as good as none; but there must be one, because ranks that are
+      // half of all apart exchange messages in place even if there is nothing in them.
+      storage.narrow[2 * size + static_cast<std::size_t>(group.rank)] = 1;
+    }
+  }
   return args;
 }
 

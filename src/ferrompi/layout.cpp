@@ -1,6 +1,7 @@
 #include <ferrompi/detail/layout.hpp>
 
 #include <ferrompi/detail/aside.hpp>
+#include <ferrompi/detail/far_parts.hpp>
 #include <ferrompi/detail/runtime.hpp>
 #include <ferrompi/error.hpp>
 
@@ -76,9 +77,8 @@ void copy_to(const char* operation, const Group& group, const Integers& from, Ta
   visit(from, [&](auto values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!std::in_range<Target>(values[i])) {
-        throw NotSupported(
-            operation, text_of(operation, " on rank ", group.rank, " of ", group.size, ": the ", what, " for rank ", i,
-                               " is ", values[i], ", but this MPI library counts in int: leave smaller gaps"));
+        refuse(operation, group, "the ", what, " for rank ", i, " is ", values[i],
+               ", which is negative or more than this MPI library counts");
       }
       to[i] = static_cast<Target>(values[i]);
     }
@@ -89,6 +89,20 @@ void copy_to(const char* operation, const Group& group, const Integers& from, Ta
 
 std::int64_t at(const Integers& integers, std::size_t i) {
   return visit(integers, [i](auto values) { return static_cast<std::int64_t>(values[i]); });
+}
+
+bool place_parts(const Segments& parts, std::size_t ranks, int* counts, int* displs) {
+  return visit(parts.counts, [&](auto lengths) {
+    return visit(parts.displs, [&](auto places) {
+      bool fits = true;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        counts[r] = static_cast<int>(lengths[r]);
+        fits = fits && (counts[r] == 0 || std::in_range<int>(places[r]));
+        displs[r] = counts[r] == 0 ? 0 : static_cast<int>(places[r]);
+      }
+      return fits;
+    });
+  });
 }
 
 void check_segments(const char* operation, const Group& group, const Segments& segments, std::size_t length,

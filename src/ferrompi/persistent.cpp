@@ -18,6 +18,7 @@ PersistentRequest::PersistentRequest(PersistentRequest&& other) noexcept
       operation_(other.operation_),
       active_(std::exchange(other.active_, false)),
       is_native_(other.is_native_),
+      communicator_(std::move(other.communicator_)),
       hold_(std::move(other.hold_)),
       restart_(std::move(other.restart_)),
       status_(other.status_) {}
@@ -31,6 +32,7 @@ PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexc
     operation_ = other.operation_;
     active_ = std::exchange(other.active_, false);
     is_native_ = other.is_native_;
+    communicator_ = std::move(other.communicator_);
     hold_ = std::move(other.hold_);
     restart_ = std::move(other.restart_);
     status_ = other.status_;
@@ -45,6 +47,10 @@ void PersistentRequest::start() {
   }
   if (native_ == MPI_REQUEST_NULL && !restart_) {
     throw InvalidOp("start", "this persistent request was moved from");
+  }
+  if (!communicator_->load(std::memory_order_relaxed)) {
+    throw MpiError("start", ErrorClass::Comm,
+                   detail::text_of("the communicator of this ", operation_, " is gone: keep it as long as the plan"));
   }
   const detail::CallGuard guard("start");
   const bool is_there = is_native_ && native_ != MPI_REQUEST_NULL;
@@ -107,7 +113,8 @@ void PersistentRequest::release() noexcept {
     if (active_) {
       detail::finish_dropped(native_, on_drop_, hold_, unwinding_.unwinding(), "a PersistentRequest");
     }
-    if (native_ != MPI_REQUEST_NULL) MPI_Request_free(&native_);
+    // Where the wait was given up the job is about to end, and the round goes on: MPI is left alone from there on.
+    if (native_ != MPI_REQUEST_NULL && detail::mpi_is_usable()) MPI_Request_free(&native_);
   }
   native_ = MPI_REQUEST_NULL;
   active_ = false;

@@ -17,7 +17,7 @@ struct Batch {
   std::span<MPI_Request> natives;
   std::span<MPI_Status> statuses;
   std::span<int> indices;
-  std::span<std::size_t> places;
+  std::span<std::size_t> places;  // of wait_some and test_some alone
 
   [[nodiscard]] int count(const char* operation) const {
     if (natives.size() > INT_MAX) throw InvalidOp(operation, "more than 2147483647 requests in one call");
@@ -170,17 +170,22 @@ static std::span<const std::size_t> complete_some(const Batch& batch, const char
 }
 
 // The arrays of the functions that take a range: one set a thread, kept for the next call.
-static Batch batch_of(RequestArray requests) {
+static Batch batch_of(RequestArray requests, std::span<std::size_t> places = {}) {
   thread_local std::vector<MPI_Request> natives;
   thread_local std::vector<MPI_Status> statuses;
   thread_local std::vector<int> indices;
-  thread_local std::vector<std::size_t> places;
   natives.resize(requests.size);
   statuses.resize(requests.size);
   indices.resize(requests.size);
-  places.resize(requests.size);
   for (std::size_t i = 0; i < requests.size; ++i) natives[i] = RequestAccess::native(requests[i]);
   return {requests, natives, statuses, indices, places};
+}
+
+// The caller of wait_some or test_some goes on reading these, so that nothing but the next of the two touches them.
+static Batch batch_with_places_of(RequestArray requests) {
+  thread_local std::vector<std::size_t> places;
+  places.resize(requests.size);
+  return batch_of(requests, places);
 }
 
 void wait_all(RequestArray requests) {
@@ -197,11 +202,11 @@ std::optional<std::size_t> test_any(RequestArray requests) {
 }
 
 std::span<const std::size_t> wait_some(RequestArray requests) {
-  return complete_some(batch_of(requests), "wait_some", &MPI_Waitsome);
+  return complete_some(batch_with_places_of(requests), "wait_some", &MPI_Waitsome);
 }
 
 std::span<const std::size_t> test_some(RequestArray requests) {
-  return complete_some(batch_of(requests), "test_some", &MPI_Testsome);
+  return complete_some(batch_with_places_of(requests), "test_some", &MPI_Testsome);
 }
 
 }  // namespace detail

@@ -64,9 +64,10 @@ TEST(Enums, ErrorClassesPrintTheMacroOfTheStandard) {
   EXPECT_EQ(printed({ErrorClass::Success, ErrorClass::Root, ErrorClass::InStatus, ErrorClass::RmaRange,
                      ErrorClass::ProcFailed, ErrorClass::Raw}),
             "SUCCESS ERR_ROOT ERR_IN_STATUS ERR_RMA_RANGE ERR_PROC_FAILED ERR_CLASS ");
-#define EXPECT_NAMED(name, macro) EXPECT_EQ(printed({ErrorClass::name}), "ERR_" #macro " ");
+#define EXPECT_NAMED(name, macro, ...) EXPECT_EQ(printed({ErrorClass::name}), "ERR_" #macro " ");
   FERROMPI_ERROR_CLASSES(EXPECT_NAMED)
   FERROMPI_FAILURE_CLASSES(EXPECT_NAMED)
+  FERROMPI_NEWER_CLASSES(EXPECT_NAMED)
 #undef EXPECT_NAMED
 }
 

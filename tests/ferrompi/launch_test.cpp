@@ -77,6 +77,13 @@ TEST(Jobs, EndWhenAnExceptionMeetsARequestThatCannotFinish) {
   EXPECT_NE(job.output.find("a Request"), std::string::npos) << job.output;
 }
 
+TEST(Jobs, EndWhenAnExceptionMeetsPlansThatCannotFinish) {
+  const auto job = launch("plan_cannot_finish", 2);
+  expect_ended(job, "cause: the well is dry");
+  EXPECT_NE(job.output.find("an exception destroys a PersistentRequest"), std::string::npos) << job.output;
+  EXPECT_EQ(job.output.find("a request is freed that is in progress"), std::string::npos) << job.output;
+}
+
 TEST(Jobs, OfOneProcessSurviveAnException) {
   expect_done("exception_alone", {1});
 }

@@ -124,6 +124,38 @@ TEST_F(Requests, ThatWereMovedFromAreInert) {
   EXPECT_EQ(other.get(), size);
 }
 
+TEST_F(Requests, ThatOwnTheirBuffersKeepThemFromTheCallerWhereTheyBecomePlainOnes) {
+  const auto receive = [&](int tag) { return world.irecv(std::vector<int>(3), previous, tag); };
+  std::vector<Request> several;
+  auto first = receive(1);
+  several.push_back(std::move(first));
+  EXPECT_THROW((void)first.get(), InvalidOp) << "MPI may still write there";
+  RequestSet set;
+  auto second = receive(2);
+  set.add(std::move(second));
+  EXPECT_THROW((void)second.get(), InvalidOp);
+  auto third = receive(3);
+  Request plain = std::move(third);
+  EXPECT_THROW((void)third.get(), InvalidOp);
+  // The other way: what was this operation's is another's.
+  auto fourth = receive(4);
+  auto share = world.ialltoall(std::vector<int>(ranks, rank));
+  auto sent = world.isend(std::vector<int>{rank, 1, 2}, next, 4);
+  fourth.wait();
+  static_cast<Request&>(fourth) = world.isend(rank, proc_null, 0);
+  EXPECT_THROW((void)fourth.get(), InvalidOp);
+  static_cast<Request&>(share) = Request();
+  EXPECT_THROW((void)share.get(), InvalidOp);
+  for (int tag = 1; tag <= 3; ++tag) world.send(std::vector<int>{rank, tag}, next, tag);
+  wait_all(several);
+  set.wait_all();
+  plain.wait();
+  EXPECT_EQ(several[0].status().count(), 2U);
+  EXPECT_EQ(set[0].status().tag(), 2);
+  EXPECT_EQ(plain.status().source(), previous);
+  EXPECT_EQ(sent.get().front(), rank);
+}
+
 TEST_F(Requests, SurviveAVectorThatReallocates) {
   std::vector<Pending<std::array<int, 1>>> pending;
   for (int i = 0; i < 20; ++i) pending.push_back(world.iallreduce(std::array<int, 1>{i}, ReduceOp::Sum));
@@ -289,6 +321,26 @@ TEST_F(Requests, AreWaitedForInBatches) {
     for (const auto place : places) EXPECT_TRUE(seen.insert(place).second) << place << " finished twice";
   }
   EXPECT_EQ(seen.size(), 6U);
+  expect_delivered(ring);
+}
+
+TEST_F(Requests, TellTheirPlacesUntilTheNextBatch) {
+  Ring ring;
+  fill(ring);
+  wait_all(std::span(ring.requests).last(4));
+  const auto places = wait_some(ring.requests);
+  const std::vector<std::size_t> before(places.begin(), places.end());
+  ASSERT_FALSE(before.empty());
+  std::vector<Request> none;
+  std::vector<Request> finished(1000);
+  wait_all(none);
+  wait_all(finished);
+  EXPECT_TRUE(test_all(finished));
+  EXPECT_FALSE(wait_any(finished));
+  EXPECT_FALSE(test_any(none));
+  EXPECT_EQ(std::vector<std::size_t>(places.begin(), places.end()), before);
+  wait_all(ring.requests);
+  EXPECT_EQ(std::vector<std::size_t>(places.begin(), places.end()), before);
   expect_delivered(ring);
 }
 

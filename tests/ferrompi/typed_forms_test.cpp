@@ -72,7 +72,7 @@ class OfEachKind : public Ranks {
     }
   }
 
-  // Blocking, nonblocking and twice persistent.
+  // Blocking, nonblocking and three times persistent.
   static void in_every_form(const std::function<void(int)>& before, const std::function<void(int)>& after,
                             const std::function<void()>& blocking, const std::function<Request()>& nonblocking,
                             const std::function<PersistentRequest()>& persistent) {
@@ -83,7 +83,7 @@ class OfEachKind : public Ranks {
     nonblocking().wait();
     after(1);
     auto plan = persistent();
-    for (int round = 2; round < 4; ++round) {
+    for (int round = 2; round < 5; ++round) {
       before(round);
       plan.start();
       plan.wait();
@@ -198,7 +198,7 @@ TYPED_TEST(MovedElements, TravelInMessages) {
   });
   auto send = this->world.send_init(out.all(), to, 1);
   auto receive = this->world.recv_init(in.all(), from, 1);
-  for (int round = 2; round < 4; ++round) {
+  for (int round = 2; round < 5; ++round) {
     send_and_receive(round, [&] {
       receive.start();
       send.start();

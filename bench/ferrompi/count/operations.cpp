@@ -174,6 +174,19 @@ const Operation operations[] = {
        source = status.MPI_SOURCE;
      },
      [](const Communicator& c) { source = c.mprobe(1, 7).recv(first).source(); }},
+    {"improbe and recv",
+     [](const Plain& c) {
+       MPI_Message message;
+       MPI_Status status;
+       int found = 0;
+       checked(MPI_Improbe(1, 7, c.comm, &found, &message, &status));
+       if (found == 0) return;
+       checked(MPI_Mrecv(first.data(), len, MPI_DOUBLE, &message, &status));
+       source = status.MPI_SOURCE;
+     },
+     [](const Communicator& c) {
+       if (auto message = c.improbe(1, 7)) source = message->recv(first).source();
+     }},
     {"gather_inplace",
      [](const Plain& c) {
        if (c.rank == 0) {

@@ -80,6 +80,12 @@ int MPI_Mprobe(int, int, MPI_Comm, MPI_Message* message, MPI_Status*) {
   *message = MPI_MESSAGE_NO_PROC;
   return MPI_SUCCESS;
 }
+int MPI_Improbe(int, int, MPI_Comm, int* found, MPI_Message* message, MPI_Status*) {
+  ++probe::mpi_calls;
+  *found = 1;
+  *message = MPI_MESSAGE_NO_PROC;
+  return MPI_SUCCESS;
+}
 int MPI_Mrecv(void*, int, MPI_Datatype, MPI_Message* message, MPI_Status*) {
   ++probe::mpi_calls;
   *message = MPI_MESSAGE_NULL;
@@ -115,8 +121,8 @@ int MPI_Comm_size(MPI_Comm, int* size) {
   *size = probe::ranks;
   return MPI_SUCCESS;
 }
-int MPI_Comm_get_attr(MPI_Comm, int, void* value, int* found) {
+int MPI_Comm_get_attr(MPI_Comm, int key, void* value, int* found) {
   *static_cast<int**>(value) = &largest_tag;
-  *found = 1;
+  *found = key == MPI_TAG_UB ? 1 : 0;
   return MPI_SUCCESS;
 }

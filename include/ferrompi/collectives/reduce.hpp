@@ -19,7 +19,8 @@ struct Scan : ElementwiseReduction<Scan> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Scan, scan);
 };
 
-/// Rank r gets the reduction over ranks 0 to r-1. On rank 0 `recv` stays as it was, and the value forms give `T{}`.
+/// Rank r gets the reduction over ranks 0 to r-1. On rank 0 `recv` stays as it was, a container that is moved in too,
+/// and the value forms give `T{}`.
 struct Exscan : ElementwiseReduction<Exscan> {
   FERROMPI_COLLECTIVE_ENTRY_POINTS(Exscan, exscan);
   static constexpr bool leaves_first_rank_alone = true;
@@ -74,6 +75,14 @@ struct Reduce : ElementwiseReduction<Reduce> {
     const void* send = group.rank == root ? MPI_IN_PLACE : elements.data();
     return reduce<Reduce, element_t<B>>(form, checks, {send, elements.data(), elements.size(), root, comm},
                                         std::forward<O>(op));
+  }
+
+  /// A container in, the same container out: with the result on the root, as it was elsewhere.
+  template <GivenAway B, class O>
+  FERROMPI_INLINE static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op,
+                                                    int root) {
+    return hand_through(std::forward<B>(buffer),
+                        [&](auto& kept) { run_inplace(form, group, kept, std::forward<O>(op), root); });
   }
 
   /// One value a rank; the root gets the result, the others their own value back.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ferrompi/detail/exchange.hpp>
+#include <ferrompi/detail/far_parts.hpp>
 #include <ferrompi/detail/with_layout.hpp>
 
 #include <array>
@@ -305,9 +306,53 @@ struct Allgatherv : VectorOperation {
       }
     }
     refuse_large(form.operation, group, count);
-    return with_layout(form, group, counts, displs, [=, &group](auto& with, const Layout& layout) {
-      return launch<Allgatherv>(with, Args{single, count, whole.data(), layout, datatype_of<T>(), 0, group.native});
-    });
+    const Args args{single, count, whole.data(), {}, datatype_of<T>(), 0, group.native};
+    if constexpr (has_large_counts || !may_exceed_int<D>) {
+      return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
+        return launch<Allgatherv>(with, at_places(args, layout));
+      });
+    } else {
+      if constexpr (is_blocking<Form> && sizeof(integer_t<C>) == 8 && sizeof(integer_t<D>) == 8) {
+        const auto size = static_cast<std::size_t>(group.size);
+        int* const narrowed = arrays_for(size).integers;
+        if (narrow({integers_of(counts), integers_of(displs)}, size, narrowed, narrowed + size)) [[likely]] {
+          return launch<Allgatherv>(form, at_places(args, {narrowed, narrowed + size}));
+        }
+      }
+      auto&& cold_form = cold_copy(form);
+      return gather_anywhere(cold_form, group, cold_copy(args), whole, counts, displs);
+    }
+  }
+
+  FERROMPI_INLINE static Args at_places(Args args, const Layout& layout) {
+    args.layout = layout;
+    return args;
+  }
+
+  /// Where an int holds all elements together, but perhaps not the place of each part. That may be so on one rank
+  /// alone, so the others must not notice.
+  template <class Form, class T, class C, class D>
+  [[gnu::noinline]] static auto gather_anywhere(Form& form, const Group& group, const Args& args, std::span<T> whole,
+                                                const C& counts, const D& displs) {
+    const auto size = static_cast<std::size_t>(group.size);
+    const Segments parts{integers_of(counts), integers_of(displs)};
+    if constexpr (is_blocking<Form>) {
+      int* const narrowed = arrays_for(size).integers;
+      if (place_parts(parts, size, narrowed, narrowed + size)) [[likely]] {
+        launch<Allgatherv>(form, at_places(args, {narrowed, narrowed + size}));
+      } else {
+        Hold hold;
+        launch<Allgatherv>(form, gather_aside(args, group, whole, parts, hold));
+        hold.completed();
+      }
+    } else {
+      auto& hold = ensure(form.hold);
+      hold.narrow.resize(2 * size);
+      int* const narrowed = hold.narrow.data();
+      const bool fits = place_parts(parts, size, narrowed, narrowed + size);
+      return launch<Allgatherv>(
+          form, fits ? at_places(args, {narrowed, narrowed + size}) : gather_aside(args, group, whole, parts, hold));
+    }
   }
 
   template <class Form, class T>
@@ -381,7 +426,8 @@ struct Alltoallv : CollectiveTraits {
       return with_layouts(
           form, group, sendcounts, sdispls, recvcounts, rdispls,
           [&](const Layout& send_layout, const Layout& recv_layout) {
-            return launch<Alltoallv>(form, Args{from.data(), send_layout, to.data(), recv_layout, type, group.native});
+            const void* const send = apart<Form>(from.data(), to.data());
+            return launch<Alltoallv>(form, Args{send, send_layout, to.data(), recv_layout, type, group.native});
           });
     }
   }
@@ -405,9 +451,24 @@ struct Alltoallv : CollectiveTraits {
       // No rank knows the counts of all others, so the type decides.
       return exchange_copied(form, group, elements.data(), {integers_of(counts), integers_of(displs)}, type);
     } else {
+      const void* send = MPI_IN_PLACE;
+      if constexpr (miscounts_without_parts && !is_blocking<Form>) {
+        if (total_of(counts) == 0) send = &nowhere;
+      }
       return with_layout(form, group, counts, displs, [&](auto& with, const Layout& layout) {
-        return launch<Alltoallv>(with, Args{MPI_IN_PLACE, layout, elements.data(), layout, type, group.native});
+        return launch<Alltoallv>(with, Args{send, layout, elements.data(), layout, type, group.native});
       });
+    }
+  }
+
+ private:
+  /// Of two empty buffers, which may have one address, the first has another.
+  template <class Form>
+  FERROMPI_INLINE static const void* apart(const void* send, [[maybe_unused]] const void* recv) {
+    if constexpr (miscounts_without_parts && !is_blocking<Form>) {
+      return send == recv ? &nowhere : send;
+    } else {
+      return send;
     }
   }
 };

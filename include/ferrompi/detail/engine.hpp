@@ -113,6 +113,7 @@ struct Persistent {
   template <class Op>
   PersistentRequest issue(const typename Op::Args& args) {
     const CallGuard guard(operation);
+    auto communicator = life_of(args.comm, operation);
     if constexpr (Op::persistent_is_right && !std::is_same_v<decltype(Op::persistent), const Absent>) {
       MPI_Request request = MPI_REQUEST_NULL;
       if constexpr (Op::takes_info) {
@@ -123,12 +124,12 @@ struct Persistent {
       // Only a receive fails by what others do and can be tried again.
       std::unique_ptr<const Restart> remake;
       if constexpr (frees_failed_plans && Op::on_drop == OnDrop::Cancel) remake = std::make_unique<RemakeOf<Op>>(args);
-      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(hold),
-                                    std::move(remake));
+      return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(communicator),
+                                    std::move(hold), std::move(remake));
     } else {
       auto restart = std::make_unique<RestartOf<Op>>(args);
-      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), Op::on_drop, operation, std::move(hold),
-                                    std::move(restart));
+      return PersistentAccess::make(MPI_REQUEST_NULL, Op::element(args), Op::on_drop, operation,
+                                    std::move(communicator), std::move(hold), std::move(restart));
     }
   }
 };

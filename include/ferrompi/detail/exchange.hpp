@@ -63,6 +63,9 @@ struct CopiedExchangeArgs : ExchangeArgs {
 [[nodiscard]] CopiedExchangeArgs plan_copied_exchange(const char* operation, const Group& group, void* buffer,
                                                       const Segments& parts, MPI_Datatype type, Hold& hold);
 
+/// What a rank says to send that sends nothing: an address that no buffer of its has.
+inline constexpr char nowhere = 0;
+
 inline namespace FERROMPI_VARIANT {
 
 struct Exchange : CollectiveTraits {

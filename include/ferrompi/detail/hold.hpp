@@ -18,11 +18,16 @@ struct HeldBuffers {
   HeldBuffers(const HeldBuffers&) = delete;
   HeldBuffers& operator=(const HeldBuffers&) = delete;
   virtual ~HeldBuffers() = default;
+  /// The Held that is for a Pending to hand back.
+  [[nodiscard]] virtual const void* handed_back() const noexcept = 0;
 };
 
 template <class R>
 struct Held final : HeldBuffers {
-  explicit Held(R buffers) : value(std::move(buffers)) {}
+  /// Made of its parts where it lies: until there is memory for it, they stay with the caller.
+  template <class... Part>
+  explicit Held(std::in_place_t, Part&&... parts) : value(std::forward<Part>(parts)...) {}
+  [[nodiscard]] const void* handed_back() const noexcept override { return this; }
   R value;
 };
 

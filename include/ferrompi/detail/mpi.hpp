@@ -54,6 +54,30 @@ inline constexpr int no_such_class = -1;
 #define FERROMPI_FAILURE_CLASS(name) (::ferrompi::detail::no_such_class)
 #endif
 
+// The classes that came with MPI 4. Some libraries have them before they have the rest of it, so each is asked for.
+namespace newer_class {
+#if defined(MPI_ERR_SESSION)
+inline constexpr int session = MPI_ERR_SESSION;
+#else
+inline constexpr int session = no_such_class;
+#endif
+#if defined(MPI_ERR_PROC_ABORTED)
+inline constexpr int proc_aborted = MPI_ERR_PROC_ABORTED;
+#else
+inline constexpr int proc_aborted = no_such_class;
+#endif
+#if defined(MPI_ERR_VALUE_TOO_LARGE)
+inline constexpr int value_too_large = MPI_ERR_VALUE_TOO_LARGE;
+#else
+inline constexpr int value_too_large = no_such_class;
+#endif
+#if defined(MPI_ERR_ERRHANDLER)
+inline constexpr int errhandler = MPI_ERR_ERRHANDLER;
+#else
+inline constexpr int errhandler = no_such_class;
+#endif
+}  // namespace newer_class
+
 // Open MPI answers an empty value with MPI_ERR_INFO_VALUE.
 #if defined(OPEN_MPI)
 inline constexpr bool info_values_may_be_empty = false;
@@ -193,6 +217,16 @@ inline constexpr bool orders_unsigned_wrongly = false;
 inline constexpr bool cuts_large_elements = true;
 #else
 inline constexpr bool cuts_large_elements = false;
+#endif
+
+// Open MPI 4.1 gives a rank that has no part at all in a nonblocking or persistent alltoallv or alltoallw in place a
+// request that is over, and does not count the call: in the next nonblocking collective on that communicator the rank
+// is out of step with the others, and all of them hang. Equal addresses, such as those of two empty vectors, are in
+// place.
+#if defined(OPEN_MPI)
+inline constexpr bool miscounts_without_parts = true;
+#else
+inline constexpr bool miscounts_without_parts = false;
 #endif
 
 // The blocking MPI_Allreduce of MPICH 4.0 goes the way that is meant for long messages, twice the steps, as soon as

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ferrompi/detail/buffers.hpp>
+#include <ferrompi/detail/checks.hpp>
 #include <ferrompi/detail/engine.hpp>
 
 #include <bit>
@@ -42,21 +43,38 @@ consteval auto held_type() {
 
 inline namespace FERROMPI_VARIANT {
 
-/// Moves the owned buffers to the heap, then calls `run` with references to them in their places.
+/// Makes what the operation holds on to, and lets the form own it.
+template <class H, class... Part>
+H& hold_in(Nonblocking& form, Part&&... parts) {
+  auto& hold = ensure(form.hold);
+  auto owner = std::make_unique<H>(std::forward<Part>(parts)...);
+  auto& held = *owner;
+  hold.buffers = std::move(owner);
+  return held;
+}
+
+/// Who gets an error still has the container that the operation did not take.
+template <class B, class Source>
+void give_back([[maybe_unused]] Source& source, [[maybe_unused]] B& held) {
+  if constexpr (std::is_assignable_v<Source&, B>) source = std::move(held);
+}
+
+/// Moves the owned buffers to the heap, then calls `run` with references to them in their places. Where that throws,
+/// the operation has not begun, and they go back to where they came from.
 template <unsigned Mask, class Run, class... A>
 auto with_held_buffers(Nonblocking form, Run run, A&&... args) {
   using R = typename decltype(held_type<Mask, A...>())::type;
   std::tuple<A&&...> given(std::forward<A>(args)...);
   constexpr auto first = static_cast<std::size_t>(std::countr_zero(Mask));
   constexpr auto second = static_cast<std::size_t>(std::countr_zero(Mask & (Mask - 1)));
-  std::unique_ptr<Held<R>> owner;
-  if constexpr (std::has_single_bit(Mask)) {
-    owner = std::make_unique<Held<R>>(R(std::move(std::get<first>(given))));
-  } else {
-    owner = std::make_unique<Held<R>>(R(std::move(std::get<first>(given)), std::move(std::get<second>(given))));
-  }
-  auto& held = *owner;
-  ensure(form.hold).buffers = std::move(owner);
+  auto& held = [&]() -> Held<R>& {
+    if constexpr (std::has_single_bit(Mask)) {
+      return hold_in<Held<R>>(form, std::in_place, std::move(std::get<first>(given)));
+    } else {
+      return hold_in<Held<R>>(form, std::in_place, std::move(std::get<first>(given)),
+                              std::move(std::get<second>(given)));
+    }
+  }();
   const auto argument = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) -> decltype(auto) {
     // Split by the mask first: what does not depend on I is looked at even where I rules it out.
     if constexpr (std::has_single_bit(Mask)) {
@@ -69,11 +87,20 @@ auto with_held_buffers(Nonblocking form, Run run, A&&... args) {
       return std::forward<std::tuple_element_t<I, std::tuple<A&&...>>>(std::get<I>(given));
     }
   };
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    Request request = run(std::move(form), argument(std::integral_constant<std::size_t, I>())...);
-    return Pending<R>(std::move(request), held);
+  const auto begin = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return run(std::move(form), argument(std::integral_constant<std::size_t, I>())...);
+  };
+  try {
+    return Pending<R>(begin(std::index_sequence_for<A...>()), held);
+  } catch (...) {
+    if constexpr (std::has_single_bit(Mask)) {
+      give_back(std::get<first>(given), held.value);
+    } else {
+      give_back(std::get<first>(given), held.value.first);
+      give_back(std::get<second>(given), held.value.second);
+    }
+    throw;
   }
-  (std::index_sequence_for<A...>());
 }
 
 /// Runs `Op` on arguments of which some buffers may be given away.
@@ -101,9 +128,7 @@ template <class Op, bool InPlace, class V, class... A>
 auto start_on_one(Nonblocking form, const Group& group, V&& value, A&&... args) {
   if constexpr (Value<V>) {
     using T = std::remove_cvref_t<V>;
-    auto owner = std::make_unique<Held<T>>(T(std::forward<V>(value)));
-    auto& held = *owner;
-    ensure(form.hold).buffers = std::move(owner);
+    auto& held = hold_in<Held<T>>(form, std::in_place, std::forward<V>(value));
     const std::span<T, 1> one(&held.value, 1);
     Op::adjust(form, group, held.value);
     Request request = start<Op, InPlace>(std::move(form), group, one, std::forward<A>(args)...);
@@ -143,7 +168,8 @@ auto room_for_share(const S& send) {
 /// borrowed.
 template <class R, class S>
 struct HeldShare final : HeldBuffers {
-  HeldShare(S send, R room) : source(std::forward<S>(send)), share(std::move(room)) {}
+  HeldShare(S&& send, R&& room) : source(std::forward<S>(send)), share(std::in_place, std::move(room)) {}
+  [[nodiscard]] const void* handed_back() const noexcept override { return &share; }
   S source;
   Held<R> share;
 };
@@ -152,9 +178,7 @@ template <class Op, class S, class... A>
 auto start_sharing_out(Nonblocking form, const Group& group, S&& send, A&&... args) {
   auto room = room_for_share<Op>(send);
   using R = decltype(room);
-  auto owner = std::make_unique<HeldShare<R, S>>(std::forward<S>(send), std::move(room));
-  auto& held = *owner;
-  ensure(form.hold).buffers = std::move(owner);
+  auto& held = hold_in<HeldShare<R, S>>(form, std::forward<S>(send), std::move(room));
   const auto share = [&] {
     if constexpr (Value<R>) {
       return std::span<R, 1>(&held.share.value, 1);
@@ -162,8 +186,12 @@ auto start_sharing_out(Nonblocking form, const Group& group, S&& send, A&&... ar
       return std::span(held.share.value);
     }
   };
-  Request request = Op::run(form, group, held.source, share(), std::forward<A>(args)...);
-  return Pending<R>(std::move(request), held.share);
+  try {
+    return Pending<R>(Op::run(form, group, held.source, share(), std::forward<A>(args)...), held.share);
+  } catch (...) {
+    if constexpr (GivenAway<S>) give_back(send, held.source);
+    throw;
+  }
 }
 
 /// Runs the nonblocking form, whichever of the above the arguments ask for.
@@ -172,9 +200,8 @@ auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args)
   constexpr bool two_buffers = std::popcount(Op::buffers) == 2;
   if constexpr (Value<First> && GathersValues<Op, std::remove_cvref_t<First>, A...>) {
     using R = std::vector<std::remove_cvref_t<First>>;
-    auto owner = std::make_unique<Held<R>>(R());
-    auto& held = *owner;
-    ensure(form.hold).buffers = std::move(owner);
+    const Checks checks(form.operation, group);  // `prepare` asks for this rank's place among the others
+    auto& held = hold_in<Held<R>>(form, std::in_place);
     Op::prepare(*form.hold, group, held.value, first, args...);
     Request request = start<Op, true>(std::move(form), group, held.value, std::forward<A>(args)...);
     return Pending<R>(std::move(request), held);

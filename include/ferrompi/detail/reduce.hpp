@@ -131,6 +131,20 @@ FERROMPI_INLINE auto reduce(Form&& form, const Checks& checks, typename Op::Args
   }
 }
 
+/// Gives the container back that was moved in, after `reduce` has worked on it. It is moved when all is done: who gets
+/// an error still has it.
+template <class B, class F>
+FERROMPI_INLINE std::remove_cvref_t<B> hand_through(B&& buffer, F reduce) {
+  if constexpr (std::is_const_v<B>) {
+    auto copy = buffer;
+    reduce(copy);
+    return copy;
+  } else {
+    reduce(buffer);
+    return std::forward<B>(buffer);
+  }
+}
+
 /// An element-by-element reduction: `Self` adds the MPI functions.
 template <class Self>
 struct ElementwiseReduction : CollectiveTraits {
@@ -177,15 +191,11 @@ struct ElementwiseReduction : CollectiveTraits {
                                       std::forward<O>(op));
   }
 
-  /// A container in, the same container out. It is moved when all is done: who gets an error still has it.
+  /// A container in, the same container out.
   template <GivenAway B, class O>
   FERROMPI_INLINE static std::remove_cvref_t<B> run(const Blocking& form, const Group& group, B&& buffer, O&& op) {
-    if constexpr (std::is_const_v<B>) {
-      return run(form, group, std::remove_const_t<B>(buffer), std::forward<O>(op));
-    } else {
-      Self::run_inplace(form, group, buffer, std::forward<O>(op));
-      return std::forward<B>(buffer);
-    }
+    return hand_through(std::forward<B>(buffer),
+                        [&](auto& kept) { Self::run_inplace(form, group, kept, std::forward<O>(op)); });
   }
 
   /// One value in, one value out.

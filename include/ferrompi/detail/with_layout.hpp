@@ -47,7 +47,7 @@ auto with_converted(Form& form, const Group& group, Body body, const Ranges&... 
   }
 }
 
-/// 64-bit integers as ints, in the arrays of this thread; false where one is more than that.
+/// 64-bit integers as ints; false where one is more than that.
 FERROMPI_INLINE bool narrow(const Segments& segments, std::size_t size, int* counts, int* displs) {
   std::uint64_t bits = 0;
   for (std::size_t r = 0; r < size; ++r) {
@@ -60,26 +60,14 @@ FERROMPI_INLINE bool narrow(const Segments& segments, std::size_t size, int* cou
   return bits <= INT_MAX;
 }
 
-/// Calls `body` with the form and the layout. What it captures by value need not be in memory: see `cold_copy`.
+/// Calls `body` with the form and the layout.
 template <class Form, class C, class D, class Body>
 FERROMPI_INLINE auto with_layout(Form& form, const Group& group, const C& counts, const D& displs, Body body) {
-  [[maybe_unused]] const auto convert_and_call = [&group, &counts, &displs](Form& with, const Body& call) {
-    return with_converted<1>(
-        with, group, [&](const auto& layouts) { return call(with, layouts[0]); }, counts, displs);
-  };
   if constexpr (is_blocking<Form> && (all_int<C, D> || all_wide<C, D>)) {
     return body(form, as_it_is(counts, displs));
-  } else if constexpr (is_blocking<Form> && !has_large_counts && sizeof(integer_t<C>) == 8 &&
-                       sizeof(integer_t<D>) == 8) {
-    const auto size = static_cast<std::size_t>(group.size);
-    int* const narrowed = arrays_for(size).integers;
-    if (narrow({integers_of(counts), integers_of(displs)}, size, narrowed, narrowed + size)) [[likely]] {
-      return body(form, Layout{narrowed, narrowed + size});
-    }
-    auto cold_form = cold_copy(form);
-    return convert_and_call(cold_form, cold_copy(body));
   } else {
-    return convert_and_call(form, body);
+    return with_converted<1>(
+        form, group, [&](const auto& layouts) { return body(form, layouts[0]); }, counts, displs);
   }
 }
 

@@ -31,7 +31,8 @@ struct {
   std::optional<int> granted;  // the thread level that MPI is made to name
   int types_made = 0;
   int types_freed = 0;
-  int duplicates = 0;  // of communicators, made and not freed
+  int duplicates = 0;               // of communicators, made and not freed
+  bool all_is_in_progress = false;  // every request that there is
 } seen;
 
 #define EXPECT(...) expect((__VA_ARGS__), #__VA_ARGS__)
@@ -82,6 +83,29 @@ void request_cannot_finish() {
   const auto world = mpi.world();
   try {
     auto never = world.issend(std::vector<int>(1 << 20), (world.rank() + 1) % world.size(), 5);
+    throw_on_rank_one(world.rank());
+    world.barrier();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cause: %s\n", error.what());
+  }
+  world.barrier();
+}
+
+// The same with plans, which MPI would otherwise be asked to free: one of a collective operation and one of a message.
+void plan_cannot_finish() {
+  const auto mpi = Mpi::init();
+  const auto world = mpi.world();
+  try {
+    std::vector<double> sum(1000);
+    const std::vector<int> message(1 << 20);
+    auto collective = world.allreduce_init_inplace(sum, ReduceOp::Sum);
+    auto send = world.ssend_init(message, (world.rank() + 1) % world.size(), 5);
+    world.barrier();
+    if (world.rank() == 1) {
+      collective.start();
+      send.start();
+      seen.all_is_in_progress = true;
+    }
     throw_on_rank_one(world.rank());
     world.barrier();
   } catch (const std::exception& error) {
@@ -356,6 +380,7 @@ const std::map<std::string, void (*)()> scenes = {
     {"exception_passes_through", exception_passes_through},
     {"exception_is_not_caught", exception_is_not_caught},
     {"request_cannot_finish", request_cannot_finish},
+    {"plan_cannot_finish", plan_cannot_finish},
     {"exception_alone", exception_alone},
     {"abort_ends_all", abort_ends_all},
     {"after_finalize", after_finalize},
@@ -399,6 +424,11 @@ int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
 int MPI_Type_free(MPI_Datatype* type) {
   ++seen.types_freed;
   return PMPI_Type_free(type);
+}
+
+int MPI_Request_free(MPI_Request* request) {
+  if (seen.all_is_in_progress) std::fprintf(stderr, "a request is freed that is in progress\n");
+  return PMPI_Request_free(request);
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {

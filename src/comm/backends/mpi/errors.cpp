@@ -24,6 +24,7 @@ FailedPeer somebody() {
           facts.where, facts.count, facts.count,
           core::format("MPI refused a buffer of {} elements, {} bytes: {}", facts.count, facts.bytes, error.what())));
     case ErrorClass::Op: std::throw_with_nested(InvalidOperation(facts.where, error.what()));
+    case ErrorClass::ProcAborted:
     case ErrorClass::ProcFailed:
     case ErrorClass::ProcFailedPending: std::throw_with_nested(PeerFailed(facts.where, somebody()));
     case ErrorClass::NoMem: std::throw_with_nested(AllocationFailed(facts.where, facts.bytes, error.what()));
