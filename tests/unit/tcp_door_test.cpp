@@ -118,25 +118,19 @@ TEST(TcpDoor, KeepsWhoIsAboutToSpeakHoweverManyCameWhoHave) {
 // More than there are places stand before the door when the rank has said its last word.
 TEST(TcpDoor, HearsWhoIsInBeforeItLetsOthersIn) {
   Door door(8);
-  Introduction met;
   const Descriptor rank = knock(door.address);
-  std::thread talk([&] { met = introduce(rank.get(), door.key, Purpose::Data, 3, 0, Clock::now() + 5s); });
+  Introducing introducing(door.key, Purpose::Data, 3, 0);
+  EXPECT_FALSE(introducing.advance(rank.get()));  // its challenge
+  door.serve();
+  EXPECT_FALSE(introducing.advance(rank.get()));  // its proof
   std::vector<Descriptor> others;
-  const auto crowd = [&] {
-    for (int i = 0; i < 60; ++i) others.push_back(door.speak());
-  };
-  for (int i = 0; i < 2; ++i) {  // the rank's challenge, and its proof
-    std::this_thread::sleep_for(200ms);
-    if (i == 1) crowd();
-    door.serve();
-  }
+  for (int i = 0; i < 60; ++i) others.push_back(door.speak());
+  door.serve();
+  ASSERT_EQ(door.guests.size(), 1U);
   std::size_t sent = 0;
-  for (const Guest& guest : door.guests) {
-    EXPECT_EQ(send_some(guest.socket.get(), raw(guest.admission), sent), Moved::All);
-  }
-  talk.join();
-  EXPECT_EQ(door.guests.size(), 1U);
-  EXPECT_EQ(met.refusal, Refusal::None);
+  EXPECT_EQ(send_some(door.guests[0].socket.get(), raw(door.guests[0].admission), sent), Moved::All);
+  EXPECT_TRUE(introducing.advance(rank.get()));
+  EXPECT_EQ(introducing.result().refusal, Refusal::None);
 }
 
 // As a door does that has no place left: the first ten times it lets nobody in.
