@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/bars.hpp"
 #include "bench/check.hpp"
 #include "bench/plan_table.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
+#include "run/options.hpp"
 
 namespace cobre::command::bench {
 namespace {
@@ -109,6 +111,45 @@ TEST(Limit, NobodyIsFasterThanASignal) {
   const Limits limits("flag_exchange 0 5\nline_handover 0 7\nmemcpy 800 4\nreadv 800 3\n");
   EXPECT_EQ(limits.of("allgatherv", 800, 2, 2, false), 5);
   EXPECT_EQ(limits.of("broadcast", 800, 2, 2, false), 7);
+}
+
+/// A file with one bar for shm beside Open MPI, of so many bytes.
+class BarFile : public testing::Test {
+ protected:
+  ~BarFile() override { (void)std::remove(file_.c_str()); }
+
+  [[nodiscard]] Bars with(const std::string& bytes) const {
+    std::ofstream(file_) << R"({"bars":[{"backend":"shm","op":"scan","against":["openmpi"],"ratios":{")" << bytes
+                         << R"(":1.5}}]})";
+    return Bars(file_);
+  }
+  [[nodiscard]] static bool judges(const Bars& bars, std::size_t bytes) {
+    return bars.judge({"shm", "scan", bytes, false}, {{"openmpi", 2.0}}).has_value();
+  }
+
+ private:
+  std::string file_ = testing::TempDir() + "bars-" + std::to_string(getpid()) + ".json";
+};
+
+TEST_F(BarFile, HoldsBarsForOneSizeOrForAny) {
+  EXPECT_TRUE(judges(with("8192"), 8192));
+  EXPECT_FALSE(judges(with("8192"), 8));
+  EXPECT_TRUE(judges(with("any"), 8));
+}
+
+TEST_F(BarFile, WithASizeThatIsNoNumberIsRefused) {
+  for (const std::string bytes : {"8K", "-8", "+8", " 8", "", "99999999999999999999"}) {
+    SCOPED_TRACE(bytes);
+    try {
+      (void)with(bytes);
+      ADD_FAILURE() << "was taken";
+    } catch (const UsageError& error) {
+      const std::string said = error.what();
+      EXPECT_TRUE(said.starts_with("--bars: '")) << said;
+      EXPECT_TRUE(said.ends_with(" holds no bars: '" + bytes + "' is no number of bytes; write digits alone, or any"))
+          << said;
+    }
+  }
 }
 
 /// What a comparison says with a stored run in which shm has a ratio of 2 to openmpi, at 8 and at 16 bytes.
