@@ -79,6 +79,21 @@ TEST(Judging, TheTableSaysWhichShareOfTheLimitWasReached) {
   EXPECT_NE(as_table({}, {record}).find(" 25%"), std::string::npos);
 }
 
+TEST(Judging, TheTableHasRoomForTheLongestName) {
+  Record record = record_of("shm", 4);
+  record.operation = "reduce_scatter_block";
+  record.bytes = 33554432;
+  std::istringstream lines(as_table({}, {record_of("openmpi", 4), record}));
+  std::string line;
+  std::vector<std::size_t> ends;  // of the number of bytes
+  while (std::getline(lines, line)) {
+    if (line.starts_with("operation")) ends.push_back(line.find(" bytes") + 6);
+    if (line.starts_with("barrier")) ends.push_back(line.find(" 0 ") + 2);
+    if (line.starts_with("reduce")) ends.push_back(line.find(" 33554432") + 9);
+  }
+  EXPECT_EQ(ends, std::vector<std::size_t>(3, ends.at(0)));
+}
+
 TEST(Plans, TheSetUpIsSpreadOverTheCallsAndPaysWhenTheyHaveSavedIt) {
   const Record plain = record_of("shm", 5);
   Record plan = record_of("shm", 3);

@@ -89,8 +89,8 @@ class Measuring(Installing):
         self.assertIsNone(records["gloo"]["ratio"])
 
     def test_every_operation_runs_with_odd_rank_counts_and_more_ranks_than_cores(self):
-        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "gatherv", "scatter", "scatterv", "alltoall",
-                  "alltoallv", "scan", "message")
+        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
+                  "alltoall", "alltoallv", "scan", "exscan", "reduce_scatter_block", "message")
         job = run(*QUICK, "--ops", ",".join(("barrier", *moving)), "--sizes", "8,24", "--ranks", "3",
                   "--backends", "shm,tcp-sockets", "--peers", "none", "--json", file("odd.json"), timeout=60)
         self.assertEqual(job.returncode, 0, job.stderr)
@@ -98,6 +98,17 @@ class Measuring(Installing):
         points = {(r["op"], r["bytes"]) for r in document["records"]}
         self.assertEqual(points, {("barrier", 0)} | {(op, bytes) for op in moving for bytes in (8, 24)})
         self.expect_limits(document, 3)
+
+    def test_what_only_plain_mpi_has_beside_ours_runs_there_with_right_data(self):
+        ops = ("allgather", "exscan", "reduce_scatter_block")
+        job = run(*QUICK, "--ops", ",".join(ops), "--sizes", "48", "--ranks", 2, "--backends", "shm", "--peers",
+                  "openmpi,mpich,openmpi-tcp,gloo", "--json", file("plain.json"), timeout=60)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        document = load("plain.json")
+        self.assertEqual({(r["op"], r["backend"]) for r in document["records"]},
+                         {(op, name) for op in ops for name in ("shm", "openmpi", "mpich", "openmpi-tcp")})
+        self.assertEqual([(one["name"], one["because"]) for one in document["absent"]],
+                         [("gloo", f"not measured in {op}: that is for ours and for plain MPI") for op in ops])
 
     def expect_limits(self, document, ranks):
         """That 24 bytes are held against the least work, done by the cores that there are, and the least waiting."""
@@ -111,14 +122,16 @@ class Measuring(Installing):
             "broadcast": max(line, copies * (ranks - 1) / ranks), "allgatherv": max(2 * flag, copies), "alltoall": max(2 * flag, copies),
             "gather": max(line, part), "scatter": max(line, part), "reduce": max(line, adds), "scan": max(line, adds + part),
             "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(flag, copy[24] / min(2, cores)),
+            "exscan": max(line, adds * (ranks - 2) / (ranks - 1) + part), "reduce_scatter_block": max(2 * flag, adds),
         }
         to_all, foreign, own = of["loopback_stream", 32], of["loopback_stream", 16], of["loopback_stream", 24]
         through_sockets = {
             "broadcast": own, "reduce": own, "scan": own, "gather": foreign, "scatter": foreign, "allgatherv": max(2 * answer, foreign),
             "alltoall": max(2 * answer, foreign), "allreduce": max(2 * answer, to_all), "message": max(answer, own),
+            "exscan": own, "reduce_scatter_block": max(2 * answer, foreign),
         }
         for least in (in_memory, through_sockets):
-            least.update({f"{op}v": least[op] for op in ("gather", "scatter", "alltoall")})
+            least.update({f"{op}v": least[op] for op in ("gather", "scatter", "alltoall")}, allgather=least["allgatherv"])
         for record in document["records"]:
             self.assertGreater(record["limit_us"], 0, record)
             least = (through_sockets if record["backend"] == "tcp-sockets" else in_memory).get(record["op"])
@@ -265,7 +278,7 @@ class Usage(CommandTest):
     def test_what_is_wrong_is_said_in_one_line(self):
         missing = file("nowhere/run.json")
         for arguments, said in {
-            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, gatherv, scatter, scatterv, alltoall, alltoallv, scan, message",
+            ("--ops", "gossip"): "--ops: there is no operation 'gossip'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, gatherv, scatter, scatterv, allgather, alltoall, alltoallv, scan, exscan, reduce_scatter_block, message",
             ("--sizes", "8,12"): "--sizes: '12' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "0"): "--sizes: '0' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "many"): "--sizes: 'many' is no size; write bytes up to 2G, as in 8,1K,4M",

@@ -34,8 +34,8 @@ Examples:
   cobre-comm bench --pattern sddp --scale 0.1            the exchanges of the solver
   cobre-comm bench --json run.json --html run.html       for programs, and with pictures
 
-Sizes are bytes of all ranks together where they have parts (allgatherv, gather, scatter, alltoall, and
-the latter with a v) and of each rank elsewhere; K, M and G multiply. Everyone is measured
+Sizes are bytes of all ranks together where they have parts (gather, scatter, allgather, alltoall, and
+these with a v) and of what each rank gives elsewhere; K, M and G multiply. Everyone is measured
 in turns, --rounds times, with rotated buffers whose data is checked; MPI peers at both thread levels, of which the faster
 counts. median, p99 and min are those of batches, as the slowest rank saw them; noise is how far the rounds were apart; limit is
 the share of what the hardware could do; ratio is the best peer's median over ours. tcp-sockets is tcp without the shared
@@ -89,7 +89,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   };
   list("--ops", wishes->operations,
        "barrier, broadcast, allreduce, allgatherv; if asked for, regions (allreduce in shared regions), reduce, "
-       "gather, scatter, alltoall, these with a v, scan, message (one way between two ranks)");
+       "gather, scatter, alltoall, these with a v, allgather, scan, exscan, reduce_scatter_block, message (one way "
+       "between two ranks)");
   list("--sizes", wishes->sizes, "Bytes: 8,1K,4M; without it from 8 bytes to 32 MB");
   list("--ranks", wishes->ranks, "Numbers of ranks; without it two, and one for each core");
   list("--backends", wishes->backends, "Of ours: shm, tcp, tcp-sockets, mpi, local (one rank); all that are here");
