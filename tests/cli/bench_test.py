@@ -13,6 +13,7 @@ from terminal import drawn_on_terminal  # noqa: E402
 from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start, write_script  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
+BARS = os.path.join(os.path.dirname(__file__), "../../bench/bars.json")
 WITHOUT_THREADS = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "cli_mpi_without_threads.so")
 FAST = ["bench", "--effort", "0.005"]
 QUICK = [*FAST, "--rounds", "1"]
@@ -300,6 +301,18 @@ class Usage(CommandTest):
             with self.subTest(arguments=arguments):
                 job = run("bench", *arguments)
                 self.assertEqual((job.returncode, job.stdout, job.stderr), (2, "", f"cobre-comm: {said}\n"))
+
+
+    def test_each_operation_has_the_bars_that_hold_for_all_of_them(self):
+        operations = run("bench", "--ops", "?").stderr.strip().rpartition("there are ")[2].split(", ")
+        self.assertIn("message", operations)
+        with open(BARS, encoding="utf-8") as text:
+            bars = {(bar["op"], bar["backend"], peer, bar.get("crowded", False)) for bar in json.load(text)["bars"] for peer in bar["against"]}
+        for op in set(operations) - {"regions"}:  # an allreduce
+            wanted = {(op, "shm", "openmpi", False), (op, "shm", "mpich", False)}
+            for crowded in (False, True):
+                wanted |= {(op, "tcp-sockets", "openmpi-tcp", crowded), (op, "tcp", "shm", crowded)}
+            self.assertEqual(wanted - bars, set())
 
 
 class Watching(CommandTest):
