@@ -195,6 +195,39 @@ class StoredRun : public testing::Test {
   std::string file_ = testing::TempDir() + "stored-" + std::to_string(getpid()) + ".json";
 };
 
+TEST(StoredOptions, AreThoseOfTheNextRunWhereItSaysNothingElse) {
+  const std::string file = testing::TempDir() + "options-" + std::to_string(getpid()) + ".json";
+  std::ofstream(file) << R"({"run":{"rounds":3,"effort":0.5,"options":{"ops":"scan","sizes":"8,1M","ranks":"2",)"
+                      << R"("peers":"mpich"}},"records":[]})";
+  const Baseline baseline(file);
+  (void)std::remove(file.c_str());
+
+  Wishes nothing_said;
+  baseline.complete(nothing_said);
+  EXPECT_EQ(nothing_said.operations, "scan");
+  EXPECT_EQ(nothing_said.sizes, "8,1M");
+  EXPECT_EQ(nothing_said.ranks, "2");
+  EXPECT_EQ(nothing_said.backends, "") << "nor did the stored run say it";
+  EXPECT_EQ(nothing_said.peers, "mpich");
+  EXPECT_EQ(nothing_said.rounds, 3U);
+  EXPECT_EQ(nothing_said.effort, 0.5);
+
+  Wishes some;
+  some.operations = "reduce";
+  some.backends = "shm";
+  some.rounds = 1;
+  baseline.complete(some);
+  EXPECT_EQ(some.operations, "reduce");
+  EXPECT_EQ(some.sizes, "8,1M");
+  EXPECT_EQ(some.backends, "shm");
+  EXPECT_EQ(some.rounds, 1U);
+
+  Wishes pattern;
+  pattern.pattern = "sddp";
+  baseline.complete(pattern);
+  EXPECT_EQ(pattern.operations + pattern.sizes, "") << "a pattern has its own";
+}
+
 TEST_F(StoredRun, FifteenPercentLessIsTolerated) {
   const Findings findings = beside({cell(8, 2 * 0.86), cell(16, 2.5)});
   EXPECT_FALSE(findings.worse);

@@ -185,6 +185,23 @@ class Measuring(Installing):
         self.assertIn("it comes with cobre-comm: install both again", job.stderr)
 
 
+    def test_a_failure_that_the_stored_run_had_too_is_nothing_new(self):
+        command, programs = self.install("ours", "limits")
+        self.install_fake(programs, "gloo", "echo 'rank 1: wrong data in barrier' >&2", "exit 1")
+        words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo,boost-mpi"]
+        self.install_real(programs, "boost-mpi")
+        self.assertEqual(run(*words, "--json", file("failing.json"), command=command).returncode, 1)
+        stored = load("failing.json")
+        stored["records"][0]["ratio"] = 1e-6  # whatever it is now, it is better
+        for known, code in ((True, 0), (False, 1)):
+            stored["absent"] = stored["absent"] if known else []
+            with open(file("failed_before.json"), "w", encoding="utf-8") as out:
+                json.dump(stored, out)
+            job = run("bench", "--check", file("failed_before.json"), command=command)
+            self.assertEqual(job.returncode, code, job.stdout)
+            self.assertIn("wrong data in barrier in barrier with 2 ranks", job.stdout)
+
+
 class Method(Installing):
     def test_contestants_take_turns_in_every_round(self):
         command, programs = self.install()
@@ -273,6 +290,21 @@ class Modes(CommandTest):
         self.assertRegex(job.stdout, r"(?m)^worse: barrier of 0 bytes on shm with 2 ranks has a ratio of \S+ to openmpi, was ")
         job = run(*words[:-1], "none", "--check", file("stored.json"))
         self.assertEqual(job.returncode, 1, "nothing compared is nothing shown")
+
+
+    def test_a_stored_run_is_measured_again_as_it_was(self):
+        stored = [*FAST, "--rounds", 2, "--ops", "scan", "--sizes", "8,64", "--ranks", 3, "--backends", "shm", "--peers", "none"]
+        self.assertEqual(run(*stored, "--json", file("then.json")).returncode, 0)
+        job = run("bench", "--check", file("then.json"), "--json", file("again.json"))
+        self.assertIn("0 of 0 cells became", job.stdout, "without a peer there are no ratios")
+        then, again = load("then.json"), load("again.json")
+        for document in (then, again):
+            for changing in ("date", "version"):
+                del document["run"][changing]
+        self.assertEqual(again["run"], then["run"])
+        self.assertEqual(again["run"]["options"], {"ops": "scan", "sizes": "8,64", "ranks": "3", "backends": "shm", "peers": "none"})
+        self.assertEqual({(r["op"], r["bytes"], r["ranks"], r["backend"]) for r in again["records"]},
+                         {("scan", bytes, 3, "shm") for bytes in (8, 64)})
 
 
 class Usage(CommandTest):

@@ -20,6 +20,27 @@ std::tuple<std::string, std::string, std::size_t, std::size_t> cell_of(const Rec
   return {record.operation, record.contestant->name, record.ranks, record.bytes};
 }
 
+// Files of earlier versions do not say what was asked for.
+Wishes wishes_of(const nlohmann::json& run) {
+  const auto options = run.value("options", nlohmann::json::object());
+  Wishes wishes;
+  wishes.operations = options.value("ops", "");
+  wishes.sizes = options.value("sizes", "");
+  wishes.ranks = options.value("ranks", "");
+  wishes.backends = options.value("backends", "");
+  wishes.peers = options.value("peers", "");
+  wishes.pattern = options.value("pattern", "");
+  if (options.contains("scale")) wishes.scale = options.at("scale").get<double>();
+  if (run.contains("rounds")) wishes.rounds = run.at("rounds").get<std::size_t>();
+  if (run.contains("effort")) wishes.effort = run.at("effort").get<double>();
+  return wishes;
+}
+
+template <class T>
+void fill(T& wish, const T& stored) {
+  if (wish == T()) wish = stored;
+}
+
 }  // namespace
 
 Baseline::Baseline(const std::string& file) {
@@ -27,6 +48,10 @@ Baseline::Baseline(const std::string& file) {
   if (!text) throw UsageError(format("--check: {} cannot be read", comm::core::quoted(file)));
   try {
     const auto document = nlohmann::json::parse(text);
+    wishes_ = wishes_of(document.value("run", nlohmann::json::object()));
+    for (const auto& absent : document.value("absent", nlohmann::json::array())) {
+      absent_.emplace(absent.at("name"), absent.at("because"));
+    }
     for (const auto& record : document.at("records")) {
       if (record.at("ratio").is_null()) continue;
       cells_[{record.at("op"), record.at("backend"), record.at("ranks"), record.at("bytes")}] = {
@@ -35,6 +60,26 @@ Baseline::Baseline(const std::string& file) {
   } catch (const std::exception& error) {
     throw UsageError(format("--check: {} holds no run: {}", comm::core::quoted(file), error.what()));
   }
+}
+
+void Baseline::complete(Wishes& wishes) const {
+  if (wishes.pattern.empty()) {
+    // A pattern has operations and sizes of its own.
+    const bool asked = !wishes.operations.empty() || !wishes.sizes.empty();
+    fill(wishes.operations, wishes_.operations);
+    fill(wishes.sizes, wishes_.sizes);
+    if (!asked) wishes.pattern = wishes_.pattern;
+    if (!asked) fill(wishes.scale, wishes_.scale);
+  }
+  fill(wishes.ranks, wishes_.ranks);
+  fill(wishes.backends, wishes_.backends);
+  fill(wishes.peers, wishes_.peers);
+  fill(wishes.rounds, wishes_.rounds);
+  fill(wishes.effort, wishes_.effort);
+}
+
+bool Baseline::has(const Absence& absence) const {
+  return absent_.contains({absence.name, absence.reason});
 }
 
 // A line for each operation of a backend: a run of less than everything lacks many cells.

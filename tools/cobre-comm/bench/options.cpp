@@ -129,6 +129,10 @@ void read_operations(const Wishes& wishes, Options& options) {
 }  // namespace
 
 void read_wishes(const Wishes& wishes, Options& options) {
+  options.pattern = wishes.pattern;
+  options.scale = wishes.scale.value_or(options.scale);
+  options.rounds = wishes.rounds.value_or(options.rounds);
+  options.effort = wishes.effort.value_or(options.effort);
   require_number("--effort", options.effort);
   require_number("--scale", options.scale);
   read_operations(wishes, options);
