@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/bars.hpp"
@@ -170,15 +171,6 @@ TEST_F(BarFile, WithASizeThatIsNoNumberIsRefused) {
 /// What a comparison says with a stored run in which shm has a ratio of 2 to openmpi, at 8 and at 16 bytes.
 class StoredRun : public testing::Test {
  protected:
-  StoredRun() {
-    std::ofstream out(file_);
-    out << R"({"records":[)";
-    for (const int bytes : {8, 16}) {
-      out << R"({"op":"allreduce","backend":"shm","ranks":2,"bytes":)" << bytes
-          << R"(,"ratio":2.0,"best_peer":"openmpi"},)";
-    }
-    out << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":8,"ratio":null,"best_peer":null}]})";
-  }
   ~StoredRun() override { (void)std::remove(file_.c_str()); }
 
   static Record cell(std::size_t bytes, double ratio, const std::string& peer = "openmpi") {
@@ -189,7 +181,21 @@ class StoredRun : public testing::Test {
     record.best_peer = peer;
     return record;
   }
-  [[nodiscard]] Findings beside(const std::vector<Record>& records) const { return Baseline(file_).compare(records); }
+  [[nodiscard]] Findings beside(const std::vector<Record>& records) const {
+    std::ofstream out(file_);
+    out << R"({"records":[)";
+    for (const int bytes : {8, 16}) {
+      out << R"({"op":"allreduce","backend":"shm","ranks":2,"bytes":)" << bytes << R"(,"noise":)"
+          << (bytes == 8 ? noise_.first : 0) << R"(,"ratio":2.0,"best_peer":"openmpi"},)";
+    }
+    out << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":8,"noise":)" << noise_.second
+        << R"(,"ratio":null,"best_peer":null},)"
+        << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":16,"noise":null,"ratio":null,"best_peer":null}]})";
+    out.close();
+    return Baseline(file_).compare(records);
+  }
+
+  std::pair<double, double> noise_;  // of 8 bytes: of shm and of the peer
 
  private:
   std::string file_ = testing::TempDir() + "stored-" + std::to_string(getpid()) + ".json";
@@ -240,6 +246,27 @@ TEST_F(StoredRun, MoreThanThatIsNot) {
   EXPECT_EQ(findings.text,
             "worse: allreduce of 8 bytes on shm with 2 ranks has a ratio of 1.68 to openmpi, was 2.00\n"
             "1 of 2 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, WhatTheNoiseOfBothRunsExplainsIsSaidButNotHeldAgainstIt) {
+  Record noisy = cell(16, 2 * 0.84);
+  noisy.summary.noise = 0.12;
+  noisy.peer_noise = 0.12;  // together 0.17
+  const Findings findings = beside({cell(8, 2), noisy});
+  EXPECT_FALSE(findings.worse);
+  EXPECT_EQ(findings.text,
+            "worse, but not by more than the noise: allreduce of 16 bytes on shm with 2 ranks has a ratio of 1.68 to "
+            "openmpi, was 2.00\n"
+            "0 of 2 cells became more than 15 % worse, 1 more by less than the noise of both runs\n");
+  noisy.ratio = 2 * 0.82;
+  EXPECT_TRUE(beside({cell(8, 2), noisy}).worse);
+}
+
+TEST_F(StoredRun, TheNoiseOfTheStoredRunCountsAsWell) {
+  noise_ = {0.3, 0.4};
+  EXPECT_FALSE(beside({cell(8, 2 * 0.51), cell(16, 2)}).worse);
+  EXPECT_TRUE(beside({cell(8, 2 * 0.49), cell(16, 2)}).worse);
+  EXPECT_TRUE(beside({cell(8, 2), cell(16, 2 * 0.84)}).worse) << "of that size nothing was noisy";
 }
 
 TEST_F(StoredRun, ACellThatWasNotMeasuredNowIsNamed) {

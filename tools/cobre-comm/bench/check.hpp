@@ -39,6 +39,7 @@ class Baseline {
   struct Stored {
     double ratio;
     std::string best_peer;
+    double noise;  // of the ratio
   };
   [[nodiscard]] std::string missing_in(const std::vector<Record>& records) const;
 
