@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -143,6 +144,9 @@ void hosts(std::string_view text, bool is_file) {
     const auto shares = is_file ? cobre::command::parse_hostfile(text) : cobre::command::parse_hosts(text);
     for (const auto& share : shares) {
       if (share.name.empty() || share.ranks == 0) __builtin_trap();
+      for (const char c : share.name) {
+        if (std::iscntrl(static_cast<unsigned char>(c)) != 0) __builtin_trap();
+      }
     }
     (void)cobre::command::fill(shares, 3);
   } catch (const cobre::command::UsageError&) {

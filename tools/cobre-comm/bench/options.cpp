@@ -27,8 +27,10 @@ constexpr std::size_t most_ranks = 128;
 
 // Without a word about it, the four that every backend and every peer has.
 const Words usual{"barrier", "broadcast", "allreduce", "allgatherv"};
-const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions",   "reduce", "gather",
-                       "gatherv", "scatter",   "scatterv",  "alltoall",   "alltoallv", "scan",   "message"};
+const Words operations{
+    "barrier", "broadcast", "allreduce", "allgatherv", "regions",   "reduce", "gather", "gatherv",
+    "scatter", "scatterv",  "allgather", "alltoall",   "alltoallv", "scan",   "exscan", "reduce_scatter_block",
+    "message"};
 
 // The solver that this library was written for, and examples/sddp with its exchanges by allgatherv and in regions.
 const Words patterns{"sddp", "sddp-example", "sddp-example-regions"};
@@ -127,6 +129,10 @@ void read_operations(const Wishes& wishes, Options& options) {
 }  // namespace
 
 void read_wishes(const Wishes& wishes, Options& options) {
+  options.pattern = wishes.pattern;
+  options.scale = wishes.scale.value_or(options.scale);
+  options.rounds = wishes.rounds.value_or(options.rounds);
+  options.effort = wishes.effort.value_or(options.effort);
   require_number("--effort", options.effort);
   require_number("--scale", options.scale);
   read_operations(wishes, options);
@@ -151,7 +157,8 @@ std::vector<std::size_t> sizes_for(const Options& options, const std::string& op
   if (!options.pattern.empty()) return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
   if (!options.sizes.empty()) return options.sizes;
   // A state of the solver, or one number, and up to what no cache holds.
-  const Words shared_out{"gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv"};
+  const Words shared_out{"gather",    "gatherv",  "scatter",   "scatterv",
+                         "allgather", "alltoall", "alltoallv", "reduce_scatter_block"};
   const bool in_parts =
       operation.ends_with("allgatherv") || std::ranges::find(shared_out, operation) != shared_out.end();
   return {in_parts ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};
