@@ -178,7 +178,8 @@ class FuzzPipes {
 
   static void enter(const Where&) {}
   [[nodiscard]] static bool usable() { return true; }
-  static void reach(const Where&, std::size_t) {}
+  static bool reach(const Where&, std::size_t, std::chrono::nanoseconds) { return true; }
+  [[nodiscard]] static bool unfinished() { return false; }
   static std::size_t push(std::size_t, std::span<const std::byte>, std::span<const std::byte>) { return 0; }
   std::size_t pull(std::size_t peer, std::byte* into, std::size_t most) {
     if (peer != 1) return 0;
