@@ -24,6 +24,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
+#include "comm/backends/tcp/neighbours.hpp"
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/part_doors.hpp"
 #include "comm/backends/tcp/verdict.hpp"
@@ -142,7 +143,10 @@ void listen(std::span<const std::byte> bytes) {
   NoticeReader reader;
   Arbiter arbiter(job_size);
   const auto now = Clock::now();
-  const auto everyone = [](std::size_t) { return true; };
+  const Arbiter::Tree everyone{
+      .expects = [](std::size_t) { return true; },
+      .parent_of = [](std::size_t rank) { return parent_of(rank, job_size, [](std::size_t) { return false; }); },
+      .silent = {}};
   while (!bytes.empty()) {
     const auto room = reader.wanted();
     const std::size_t take = std::min(bytes.size(), room.size());
