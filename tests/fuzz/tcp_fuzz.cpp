@@ -100,7 +100,8 @@ void introduce_at_a_door(std::span<const std::byte> bytes) {
 void vouch(std::span<const std::byte> bytes) {
   const auto vouching = body_from<fuzz::Vouching>(bytes);
   if (const auto text = text_of(vouching.credential)) {
-    if (strnlen(text->data(), text->size()) > vouching.credential.bytes) __builtin_trap();
+    const std::string_view said(text->data(), strnlen(text->data(), text->size()));
+    if (said.size() != vouching.credential.bytes || !said.starts_with("MUNGE:")) __builtin_trap();
   }
   bytes = bytes.subspan(std::min(bytes.size(), sizeof vouching));
   const std::vector<std::byte> payload(bytes.begin(), bytes.end());  // on its own: nothing behind it may be read
