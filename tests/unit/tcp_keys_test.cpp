@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/keys.hpp"
 
 namespace {
@@ -23,6 +25,31 @@ TEST(TcpKeys, AreHmacSha256) {
   EXPECT_EQ(mac, expected);
   EXPECT_TRUE(same(mac, expected));
   EXPECT_NE(random_bytes(), random_bytes());
+}
+
+// Of what has come: rank 0 waits for MUNGE, and so asks it only about what may be one.
+TEST(TcpCredential, IsReadWhereItLooksLikeOne) {
+  const auto text = [](std::string_view said) {
+    Credential credential;
+    std::ranges::copy(said, credential.text.begin());
+    credential.bytes = static_cast<std::uint32_t>(said.size());
+    return text_of(credential);
+  };
+  for (const char* const said : {"MUNGE:AwQDAAD+/9z=:", "MUNGE:A:"}) {
+    const auto read = text(said);
+    ASSERT_TRUE(read) << said;
+    EXPECT_STREQ(read->data(), said);
+  }
+  for (const std::string_view said : {"", "MUNGE", "MUNGE:", "MUNGE::", "MUNGE:AAAA", "munge:AAAA:", " MUNGE:AAAA:",
+                                      "MUNGE:AA AA:", "MUNGE:AA:AA:", "MUNGE:AAAA:\n", "xxxxxxxxxxxx"}) {
+    EXPECT_FALSE(text(said)) << said;
+  }
+  EXPECT_FALSE(text(std::string("MUNGE:AA\0A:", 11)));
+  EXPECT_FALSE(text("MUNGE:" + std::string(sizeof(Credential::text) - 7, 'A') + ":")) << "no room for an end";
+  EXPECT_TRUE(text("MUNGE:" + std::string(sizeof(Credential::text) - 8, 'A') + ":"));
+  Credential endless;
+  endless.bytes = 5000;
+  EXPECT_FALSE(text_of(endless));
 }
 
 }  // namespace
