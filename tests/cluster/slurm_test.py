@@ -62,6 +62,12 @@ class Slurm(CommandTest):
             self.assertEqual(job.stdout, "")
             self.assertIn("tcp", job.stderr)
 
+    def test_the_tasks_of_a_tcp_step_that_have_a_secret_know_the_same_step(self):
+        if not TCP:
+            return
+        job = self.cluster.call("srun", "-N2", "-n4", "--mpi=none", "env", "COBRE_TCP_SECRET=of this test", RANKS, "sum")
+        self.assertEqual(sorted(job.stdout.splitlines()), [f"rank {rank} of 4: 10" for rank in range(4)], job.stderr)
+
     def test_it_is_munge_that_lets_the_tasks_of_a_tcp_step_in(self):
         if not TCP:
             return

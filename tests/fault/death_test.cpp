@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <random>
@@ -31,6 +32,8 @@ struct Board {
     for (auto before = slowest.load(); took > before && !slowest.compare_exchange_weak(before, took);) {
     }
   }
+  /// How long it took the last one.
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::duration(slowest)).count(); }
 };
 
 class Death : public fault::OnBackends {
@@ -57,7 +60,7 @@ class Death : public fault::OnBackends {
       if (rank == victim) continue;
       EXPECT_EQ(ranks[rank].words(), expected + "; InvalidCommunicator") << "rank " << rank;
     }
-    return std::chrono::duration<double>(Clock::duration(board->slowest)).count();
+    return board->seconds();
   }
 
   // Names are right each time; a machine that has other things to do may be late, but not three times in a row.
@@ -215,15 +218,17 @@ TEST_P(Death, OfABroadcastReaderIsNoticedByARootThatOnlySends) {
   EXPECT_EQ(ranks[1].words(), killed(2));
 }
 
+// And soon: half of the times at least, on a machine that has other things to do now and then.
 TEST_P(Death, AtARandomMomentOfAnyOperationIsNamedByEveryOtherRank) {
   std::mt19937 draw(7);
+  std::vector<double> seconds;
   for (int round = 0; round < 25; ++round) {
     test::Shared<Board> board;
     const std::size_t size = 2 + draw() % 4;
     auto ranks = start(size, [&](const CommBackend& comm) -> std::string {
       comm.barrier();
       ++board->ready;
-      return outcome_of([&] {
+      const std::string words = outcome_of([&] {
         std::mt19937 same_everywhere(11);
         for (;;) {
           const std::size_t count = same_everywhere() % 4 == 0 ? same_everywhere() % 40'000 : same_everywhere() % 100;
@@ -247,16 +252,23 @@ TEST_P(Death, AtARandomMomentOfAnyOperationIsNamedByEveryOtherRank) {
           }
         }
       });
+      board->note_detection();
+      return words;
     });
     eventually([&] { return board->ready == static_cast<int>(size); });
     std::this_thread::sleep_for(std::chrono::microseconds(draw() % 30'000));
     const std::size_t victim = draw() % size;
+    board->note_death();
     ranks[victim].signal(SIGKILL);
     for (std::size_t rank = 0; rank < size; ++rank) {
       if (rank == victim) continue;
       EXPECT_EQ(ranks[rank].words(), killed(victim)) << "round " << round;
     }
+    seconds.push_back(board->seconds());
   }
+  std::ranges::sort(seconds);
+  EXPECT_LT(seconds[seconds.size() / 2], 0.1);
+  std::printf("until all knew: %.4f s, at most %.4f s\n", seconds[seconds.size() / 2], seconds.back());
 }
 
 // Rank 3 never comes; another one comes and is killed while all wait for it.

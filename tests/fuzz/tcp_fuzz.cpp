@@ -24,6 +24,7 @@
 #include "comm/backends/tcp/handshake.hpp"
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
+#include "comm/backends/tcp/neighbours.hpp"
 #include "comm/backends/tcp/notices.hpp"
 #include "comm/backends/tcp/part_doors.hpp"
 #include "comm/backends/tcp/verdict.hpp"
@@ -99,7 +100,8 @@ void introduce_at_a_door(std::span<const std::byte> bytes) {
 void vouch(std::span<const std::byte> bytes) {
   const auto vouching = body_from<fuzz::Vouching>(bytes);
   if (const auto text = text_of(vouching.credential)) {
-    if (strnlen(text->data(), text->size()) > vouching.credential.bytes) __builtin_trap();
+    const std::string_view said(text->data(), strnlen(text->data(), text->size()));
+    if (said.size() != vouching.credential.bytes || !said.starts_with("MUNGE:")) __builtin_trap();
   }
   bytes = bytes.subspan(std::min(bytes.size(), sizeof vouching));
   const std::vector<std::byte> payload(bytes.begin(), bytes.end());  // on its own: nothing behind it may be read
@@ -142,7 +144,10 @@ void listen(std::span<const std::byte> bytes) {
   NoticeReader reader;
   Arbiter arbiter(job_size);
   const auto now = Clock::now();
-  const auto everyone = [](std::size_t) { return true; };
+  const Arbiter::Tree everyone{
+      .expects = [](std::size_t) { return true; },
+      .parent_of = [](std::size_t rank) { return parent_of(rank, job_size, [](std::size_t) { return false; }); },
+      .silent = {}};
   while (!bytes.empty()) {
     const auto room = reader.wanted();
     const std::size_t take = std::min(bytes.size(), room.size());

@@ -112,12 +112,20 @@ void expect_row_of_the_table(std::vector<test::Process>& ranks, const std::strin
   std::printf("\n");
 }
 
+constexpr const char* rate = "10gbit";
+
+std::vector<std::size_t> one_on_each_of(std::size_t hosts) {
+  std::vector<std::size_t> host_of(hosts);
+  std::iota(host_of.begin(), host_of.end(), std::size_t{0});
+  return host_of;
+}
+
 TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
   for (const std::size_t size : {2U, 3U, 4U, 8U, 16U}) {
     const Network network(size);
-    std::vector<std::size_t> host_of(size);
-    std::iota(host_of.begin(), host_of.end(), std::size_t{0});
-    auto ranks = start_on(network, host_of, [](const TcpBackend& comm) { return row_of_the_table(comm, "eth0"); });
+    for (std::size_t host = 0; host < size; ++host) network.limit(host, rate);
+    auto ranks =
+        start_on(network, one_on_each_of(size), [](const TcpBackend& comm) { return row_of_the_table(comm, "eth0"); });
     expect_row_of_the_table(ranks, std::to_string(size));
   }
 }
@@ -125,19 +133,22 @@ TEST(TcpBytes, OfLargeMessagesAreWhatTheAlgorithmsNeed) {
 // What is on its way while nobody answers yet is not sent again.
 TEST(TcpBytes, OfLargeMessagesAreTheSameThroughADelay) {
   constexpr auto delay = 100us;
-  const Network network(2);
-  const LossyLink link(network, {.delay = delay, .packet_bytes = 9000});
-  const auto across = [](TcpConfig& config) { config.coordinator = LossyLink::address(0); };
-  const auto body = [&](const TcpBackend& comm) -> std::string {
-    constexpr int barriers = 100;
-    const auto begin = test::Clock::now();
-    for (int i = 0; i < barriers; ++i) comm.barrier();
-    // To the first the other one may have come before.
-    if (test::Clock::now() - begin < (barriers - 1) * delay) return "not delayed";
-    return row_of_the_table(comm, "tun0");
-  };
-  auto ranks = start_on(network, {0, 1}, body, across);
-  expect_row_of_the_table(ranks, "2, delayed");
+  for (const std::size_t size : {2U, 4U, 8U, 16U}) {
+    const Network network(size);
+    const LossyLink link(network, {.delay = delay, .packet_bytes = 9000}, size);
+    for (std::size_t host = 0; host < size; ++host) network.limit(host, rate, LossyLink::interface);
+    const auto across = [](TcpConfig& config) { config.coordinator = LossyLink::address(0); };
+    const auto body = [&](const TcpBackend& comm) -> std::string {
+      constexpr int barriers = 100;
+      const auto begin = test::Clock::now();
+      for (int i = 0; i < barriers; ++i) comm.barrier();
+      // To the first the other ones may have come before.
+      if (test::Clock::now() - begin < (barriers - 1) * delay) return "not delayed";
+      return row_of_the_table(comm, LossyLink::interface);
+    };
+    auto ranks = start_on(network, one_on_each_of(size), body, across);
+    expect_row_of_the_table(ranks, std::to_string(size) + ", delayed");
+  }
 }
 
 // Several ranks a host: between them nothing takes the network, and each host sends what one rank would.

@@ -1,4 +1,4 @@
-// More than fits 32 bits, over the wire: opt-in, because it needs more than ten gigabytes of memory.
+// More than fits 32 bits, over the wire: opt-in, because it needs up to twenty gigabytes of memory.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "support/long_messages.hpp"
 #include "support/tcp_ranks.hpp"
 
 namespace {
@@ -49,6 +50,30 @@ TEST(TcpLarge, WhatIsLongerThanFourGibibytesIsBroadcastReducedAndGatheredWhole) 
     comm.allgatherv_inplace(data, counts, displs);
     const std::string gathered = wrong_at(data, 8.0);
     return gathered == "fine" ? "fine" : "allgatherv: " + gathered;
+  });
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(200s), "fine");
+}
+
+// An odd number of ranks, and bytes that no number of them divides: no part ends where one of a power of two would.
+TEST(TcpLarge, WhatIsLongerThanFourGibibytesIsBroadcastAndReducedWholeByThreeRanks) {
+  constexpr std::size_t size = 3;
+  constexpr std::size_t bytes = (std::size_t{4} << 30) + 12345;
+  auto ranks = test::start_ranks(test::tcp_configs(size), [](const TcpBackend& comm) -> std::string {
+    test::Message data = comm.rank() == 1 ? test::message_of(1, bytes) : test::Message(bytes);
+    comm.broadcast(data, 1);
+    const std::string received = test::judged(data, 1);
+    if (received != "fine") return "broadcast: " + received;
+
+    test::Message greatest = test::pattern_of(0);
+    for (std::size_t rank = 1; rank < size; ++rank) {
+      const test::Message other = test::pattern_of(rank);
+      std::ranges::transform(greatest, other, greatest.begin(), [](auto a, auto b) { return std::max(a, b); });
+    }
+    data = test::Message();  // before the next one is there
+    data = test::message_of(comm.rank(), bytes);
+    comm.allreduce_inplace(data, ReduceOp::Max);
+    const std::string reduced = test::compared(data, greatest);
+    return reduced == "fine" ? "fine" : "allreduce: " + reduced;
   });
   for (auto& rank : ranks) EXPECT_EQ(rank.words(200s), "fine");
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -227,40 +228,15 @@ std::string without_who_says_it(std::string words) {
   return words;
 }
 
-// Both are alive, and so neither is said to have failed: everyone hears which two it is, and where they are.
-TEST(TcpReach, TwoThatCannotReachEachOtherAreBothNamedToEveryone) {
-  struct Case {
-    std::size_t from;
-    std::size_t to;
-    std::string why;
-  };
-  for (const auto& [from, to, why] : {Case{3, 0, "Invalid argument"}, Case{0, 3, "Connection timed out"}}) {
-    const Network network(6);
-    test::Shared<Board> board;
-    auto ranks = start_on(
-        network, six,
-        [&](const TcpBackend& comm) -> std::string {
-          comm.barrier();
-          board->come_and_wait();
-          std::vector<std::size_t> parts(comm.size());
-          std::vector<std::size_t> got(comm.size());
-          const std::string words = outcome_of([&] { comm.alltoall(parts, got); });
-          return without_who_says_it(words) + "; " + outcome_of([&] { comm.barrier(); });
-        },
-        [](TcpConfig& config) { config.host_timeout = 2s; });
-    ASSERT_TRUE(board->all_are_ready(6));
-    network.close_way(from, to);
-    board->go = true;
-    const std::string first = ranks[0].words();
-    EXPECT_TRUE(first.starts_with("other: alltoall of 6: failed with error code 0: rank 3 at 10.77.0.4")) << first;
-    EXPECT_NE(first.find(" cannot reach rank 0 at 10.77.0.1:"), std::string::npos) << first;
-    EXPECT_TRUE(first.ends_with(": " + why + "; InvalidCommunicator")) << first;
-    for (const std::size_t rank : {1U, 2U, 3U, 4U, 5U}) EXPECT_EQ(ranks[rank].words(), first) << "rank " << rank;
-  }
-}
+struct Way {
+  std::size_t from;
+  std::size_t to;
+};
 
-// What rank 3 could not do counts more than that rank 0 has waited for it. The whole is as good as before.
-TEST(TcpReach, TwoOfAPartThatCannotReachEachOtherAreBothNamedToEveryone) {
+// What all of six ranks say of an operation, and of a barrier after it, where the way between two of them has closed:
+// the same, and it names both, with their addresses.
+std::string said_by_all(const Way& closed, const std::function<void(const TcpBackend&)>& operation,
+                        const std::function<void(TcpConfig&)>& change) {
   const Network network(6);
   test::Shared<Board> board;
   auto ranks = start_on(
@@ -268,21 +244,45 @@ TEST(TcpReach, TwoOfAPartThatCannotReachEachOtherAreBothNamedToEveryone) {
       [&](const TcpBackend& comm) -> std::string {
         comm.barrier();
         board->come_and_wait();
-        const std::string words = outcome_of([&] { (void)comm.split(static_cast<int>(comm.rank() % 3)); });
+        const std::string words = outcome_of([&] { operation(comm); });
         return without_who_says_it(words) + "; " + outcome_of([&] { comm.barrier(); });
       },
-      [](TcpConfig& config) { config.connect_timeout = 3s; });
-  ASSERT_TRUE(board->all_are_ready(6));
-  network.close_way(3, 0);
+      change);
+  EXPECT_TRUE(board->all_are_ready(6));
+  network.close_way(closed.from, closed.to);
   board->go = true;
-  const std::string first = ranks[0].words();
-  EXPECT_TRUE(
-      first.starts_with("other: split of 6: failed with error code 0: the ranks of a part cannot reach each "
-                        "other; rank 3 says, in the numbers of its part: rank 1 at 10.77.0.4"))
-      << first;
+  std::string first = ranks[0].words();
+  EXPECT_NE(first.find(" at 10.77.0.4"), std::string::npos) << first;
   EXPECT_NE(first.find(" cannot reach rank 0 at 10.77.0.1:"), std::string::npos) << first;
-  EXPECT_TRUE(first.ends_with("; fine")) << first;
   for (const std::size_t rank : {1U, 2U, 3U, 4U, 5U}) EXPECT_EQ(ranks[rank].words(), first) << "rank " << rank;
+  return first;
+}
+
+// Both are alive, and so neither is said to have failed: everyone hears which two it is, and where they are.
+TEST(TcpReach, TwoThatCannotReachEachOtherAreBothNamedToEveryone) {
+  const auto exchange = [](const TcpBackend& comm) {
+    std::vector<std::size_t> parts(comm.size());
+    std::vector<std::size_t> got(comm.size());
+    comm.alltoall(parts, got);
+  };
+  for (const auto& [closed, why] :
+       {std::pair(Way{3, 0}, "Invalid argument"), std::pair(Way{0, 3}, "Connection timed out")}) {
+    const std::string said = said_by_all(closed, exchange, [](TcpConfig& config) { config.host_timeout = 2s; });
+    EXPECT_TRUE(said.starts_with("other: alltoall of 6: failed with error code 0: rank 3 at ")) << said;
+    EXPECT_TRUE(said.ends_with(std::string(": ") + why + "; InvalidCommunicator")) << said;
+  }
+}
+
+// What rank 3 could not do counts more than that rank 0 has waited for it. The whole is as good as before.
+TEST(TcpReach, TwoOfAPartThatCannotReachEachOtherAreBothNamedToEveryone) {
+  const std::string said = said_by_all(
+      {3, 0}, [](const TcpBackend& comm) { (void)comm.split(static_cast<int>(comm.rank() % 3)); },
+      [](TcpConfig& config) { config.connect_timeout = 3s; });
+  EXPECT_TRUE(
+      said.starts_with("other: split of 6: failed with error code 0: the ranks of a part cannot reach each "
+                       "other; rank 3 says, in the numbers of its part: rank 1 at "))
+      << said;
+  EXPECT_TRUE(said.ends_with("; fine")) << said;
 }
 
 // Rank 2 never comes. Rank 0 and rank 1 wait for it, and lose each other meanwhile.

@@ -35,14 +35,17 @@ inline Message message_of(std::size_t rank, std::size_t bytes) {
   return message;
 }
 
-inline std::string judged(const Message& got, std::size_t sender) {
-  const Message block = pattern_of(sender);
+/// Whether it is that block, again and again.
+inline std::string compared(const Message& got, const Message& block) {
   for (std::size_t first = 0; first < got.size(); first += block.size()) {
     if (std::memcmp(got.data() + first, block.data(), std::min(block.size(), got.size() - first)) != 0) {
       return "wrong after " + std::to_string(first) + " bytes";
     }
   }
   return "fine";
+}
+inline std::string judged(const Message& got, std::size_t sender) {
+  return compared(got, pattern_of(sender));
 }
 
 /// From rank 0 to rank 1, both of which wait.

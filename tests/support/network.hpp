@@ -59,6 +59,10 @@ class Network {
 
   /// Pulls the plug: no end of the cable hears of it from the other.
   void unplug(std::size_t host) const { in(switch_name(), "ip link set p" + std::to_string(host) + " nomaster"); }
+  /// From there on that host sends no faster, in the words of tc(8).
+  void limit(std::size_t host, const std::string& rate, const std::string& interface = "eth0") const {
+    in(host_name(host), "tc qdisc add dev " + interface + " root tbf rate " + rate + " burst 5mb latency 50ms");
+  }
   /// From there on nothing of what that host sends to the other arrives. Its own kernel says so to whoever asks it to
   /// connect there, but not to who waits for an answer.
   void close_way(std::size_t from, std::size_t to) const {

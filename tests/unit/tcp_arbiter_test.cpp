@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "comm/backends/tcp/neighbours.hpp"
 
 namespace {
 
@@ -14,8 +19,18 @@ using namespace cobre::comm;
 using namespace cobre::comm::tcp;
 using namespace std::chrono_literals;
 
+// Of a job of that size without those who have left it, `below` some rank alone where that is said.
+Arbiter::Tree tree_of(std::size_t size, std::set<std::size_t> left = {}, std::size_t below = 0,
+                      std::optional<std::size_t> silent = {}) {
+  const auto has_left = [left = std::move(left)](std::size_t rank) { return left.contains(rank); };
+  return {.expects = [=](std::size_t rank) { return rank >= below && !has_left(rank); },
+          .parent_of = [=](std::size_t rank) { return parent_of(rank, size, has_left); },
+          .silent = silent};
+}
+
 struct Court {
-  explicit Court(std::size_t size, std::vector<std::size_t> hosts = {}) : arbiter(size, 0, std::move(hosts)) {}
+  explicit Court(std::size_t size, std::vector<std::size_t> hosts = {}, Arbiter::Tree those = {})
+      : arbiter(size, 0, std::move(hosts)), tree(those.expects ? std::move(those) : tree_of(size)) {}
 
   Testimony testimony(std::uint32_t rank, std::uint64_t entered, std::uint64_t left) const {
     Testimony one;
@@ -32,11 +47,10 @@ struct Court {
     ASSERT_TRUE(ruling.call);
     call = ruling.call->number;
   }
-  Arbiter::Ruling rule() {
-    return arbiter.rule(now, [](std::size_t) { return true; });
-  }
+  Arbiter::Ruling rule() { return arbiter.rule(now, tree); }
 
   Arbiter arbiter;
+  Arbiter::Tree tree;
   Clock::time_point now = Clock::now();
   std::uint64_t call = 0;
 };
@@ -63,6 +77,33 @@ TEST(TcpArbiter, TakesSilenceForAbsenceButSaysNothingOfThoseBehindIt) {
   const auto ruling = court.rule();
   ASSERT_TRUE(ruling.verdict);
   EXPECT_EQ(ruling.verdict->ranks.list(), std::vector<std::size_t>{2});
+}
+
+// Rank 6 is below rank 4, and when that one has left below rank 2, which is stopped.
+TEST(TcpArbiter, SaysNothingOfThoseWhoAreBehindSilenceBecauseARankBetweenHasLeft) {
+  constexpr std::size_t size = 16;
+  for (const Question question : {Question::TimeIsUp, Question::WhoIsMissing}) {
+    Court court(size, {}, tree_of(size, {4}));
+    ASSERT_EQ(court.tree.parent_of(6), 2U);
+    court.open(question, 0, 5);
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      const bool hears_nothing = rank == 2 || rank == 3 || rank == 6 || rank == 7;
+      if (rank != 4 && !hears_nothing) court.arbiter.hear(court.testimony(rank, 5, 4));
+    }
+    court.now += 1s;
+    const auto ruling = court.rule();
+    EXPECT_EQ(ruling.verdict.has_value(), question == Question::TimeIsUp);
+    EXPECT_EQ(ruling.warnings.size(), question == Question::WhoIsMissing ? 1U : 0U);
+    if (ruling.verdict) {
+      EXPECT_EQ(ruling.verdict->ranks.list(), std::vector<std::size_t>{2});
+    }
+    for (const auto& warning : ruling.warnings) {
+      const std::string line = warning.line.words();
+      EXPECT_NE(line.find("rank 2 does not answer, rank 3 cannot be asked, rank 4 cannot be asked, "),
+                std::string::npos);
+      EXPECT_NE(line.find(", rank 6 cannot be asked, rank 7 cannot be asked, "), std::string::npos) << line;
+    }
+  }
 }
 
 TEST(TcpArbiter, FindsTheFirstOperationInWhichRanksDiffer) {
@@ -143,10 +184,10 @@ TEST(TcpArbiter, TellsOfRequestsThatAreInTheWay) {
 TEST(TcpArbiter, NamesTheSilentOneAboveAndWarnsOfItInItsPlace) {
   Arbiter arbiter(4, 2);
   auto now = Clock::now();
-  const auto below = [](std::size_t rank) { return rank >= 2; };
+  const Arbiter::Tree below = tree_of(4, {}, 2, 0);
   const auto ask = [&](Question question) {
     arbiter.ask({.question = question, .rank = 3, .sequence = 1, .waited_microseconds = 2'000'000}, now);
-    const auto call = arbiter.rule(now, below, 0).call;
+    const auto call = arbiter.rule(now, below).call;
     ASSERT_TRUE(call);
     EXPECT_EQ(Arbiter::caller(call->number), 2U);
     for (const std::uint32_t rank : {2U, 3U}) {
@@ -159,14 +200,14 @@ TEST(TcpArbiter, NamesTheSilentOneAboveAndWarnsOfItInItsPlace) {
     }
   };
   ask(Question::WhoIsMissing);
-  const auto warned = arbiter.rule(now, below, 0);
+  const auto warned = arbiter.rule(now, below);
   ASSERT_EQ(warned.warnings.size(), 1U);
   EXPECT_EQ(warned.warnings[0].rank, 3U);
   const std::string line = warned.warnings[0].line.words();
   EXPECT_NE(line.find("rank 0 does not answer, rank 1 cannot be asked, rank 2 has not joined"), std::string::npos)
       << line;
   ask(Question::TimeIsUp);
-  const auto ruling = arbiter.rule(now, below, 0);
+  const auto ruling = arbiter.rule(now, below);
   ASSERT_TRUE(ruling.verdict);
   EXPECT_EQ(ruling.verdict->ranks.list(), (std::vector<std::size_t>{0, 2}));
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +19,17 @@
 #include "support/mounts.hpp"
 #include "support/tcp_ranks.hpp"
 #include "unit/environment.hpp"
+#include "unit/tcp_visits.hpp"
 
 namespace {
 
 int credentials_to_refuse = 0;  // that this process, and those that it starts, ask for next
+
+// How often this process, and those that it starts, have asked MUNGE to read something.
+std::atomic<int>& readings() {
+  static const test::Shared<std::atomic<int>> count;
+  return *count;
+}
 
 }  // namespace
 
@@ -33,6 +42,13 @@ munge_err_t munge_encode(char** text, munge_ctx_t context, const void* payload, 
   }
   static const auto real = reinterpret_cast<decltype(&munge_encode)>(dlsym(RTLD_NEXT, "munge_encode"));
   return real(text, context, payload, length);
+}
+
+munge_err_t munge_decode(const char* text, munge_ctx_t context, void** payload, int* length, uid_t* user,
+                         gid_t* group) {
+  ++readings();
+  static const auto real = reinterpret_cast<decltype(&munge_decode)>(dlsym(RTLD_NEXT, "munge_decode"));
+  return real(text, context, payload, length, user, group);
 }
 
 namespace {
@@ -166,6 +182,28 @@ TEST_F(TcpMunge, SaysWhereOnlyRanksOfAnotherStepCame) {
   auto rank_zero = test::start_connecting({configs[0]});
   expect_contains(rank_zero[0].words(), {"rank 1 did not come", "did not prove that they belong to this step"});
   EXPECT_NE(stale[0].words(), "fine");
+}
+
+// A rank 0 that asked MUNGE about each of them would have no time for its ranks.
+TEST_F(TcpMunge, IsNotAskedAboutNonsense) {
+  const auto configs = vouched_configs(2, 20s);
+  readings() = 0;
+  auto ranks = test::start_connecting({configs[0]});
+  const Credential true_one = write_credential(random_bytes());
+  for (int i = 0; i < 200; ++i) {
+    Credential frame = true_one;
+    if (i % 4 == 0) std::ranges::fill(frame.text, 'x');
+    if (i % 4 == 1) frame.text[0] = 'm';
+    if (i % 4 == 2) frame.text[frame.bytes / 2] = '\0';
+    if (i % 4 == 3) frame.text[--frame.bytes] = '\0';
+    const auto socket = test::knock(test::coordinator_address(configs[0]));
+    ASSERT_TRUE(send_all(socket.get(), std::as_bytes(std::span(&frame, 1)), Clock::now() + 5s));
+    EXPECT_EQ(test::all_that_comes(socket.get(), 5s), "");
+  }
+  EXPECT_EQ(readings(), 0);
+  ranks.push_back(std::move(test::start_connecting({configs[1]}).front()));
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "fine");
+  EXPECT_GE(readings(), 2) << "one by each rank";
 }
 
 TEST_F(TcpMunge, OfOneStepLetsItsRanksIn) {

@@ -358,8 +358,9 @@ std::vector<Seed> all_seeds() {
                          text(long_message), raw(Letter{.from = 1, .tag = 3, .bytes = 2, .number = 3}), text("ab")));
   }
   fuzz::Vouching vouching;
-  vouching.credential.bytes = 40;
-  std::ranges::fill(std::span(vouching.credential.text).first(40), 'm');
+  const std::string credential = "MUNGE:" + std::string(33, 'm') + ":";
+  vouching.credential.bytes = static_cast<std::uint32_t>(credential.size());
+  std::ranges::copy(credential, vouching.credential.text.begin());
   vouching.writer = fuzz::user;
   seeds.push_back(seed("credential", Parser::Vouch, raw(vouching), raw(challenge.nonce)));
   ++vouching.writer;

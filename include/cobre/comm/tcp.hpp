@@ -46,6 +46,7 @@ struct TcpConfig {
   std::string bind_address;  // empty: the one that reaches the coordinator
   TcpSecret secret;          // required unless every address is loopback, or MUNGE stands in
   bool munge = false;        // MUNGE vouches that all ranks are processes of one user of one cluster
+  std::string step;          // in a Slurm step: which. Ranks of another one are strangers, with the same secret too
 
   std::chrono::milliseconds connect_timeout{30000};  // for all ranks to come and reach each other
   std::chrono::milliseconds timeout{0};              // of one collective; 0 waits for ever

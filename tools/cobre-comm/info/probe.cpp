@@ -21,6 +21,7 @@
 #ifdef COBRE_COMM_HAS_TCP
 #include <cobre/comm/tcp.hpp>
 
+#include "run/ports.hpp"
 #include "run/remote.hpp"
 #include "run/secret.hpp"
 #endif
@@ -96,7 +97,8 @@ ShmProbe try_shm() {
 
 Probe try_tcp() {
 #ifdef COBRE_COMM_HAS_TCP
-  const std::string coordinator = coordinator_here();
+  const HeldPort port;
+  const std::string coordinator = coordinator_here(port);
   const std::string secret = make_secret();
   auto found = try_with_two([&](std::size_t rank) {
     comm::TcpConfig config;

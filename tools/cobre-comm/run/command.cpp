@@ -24,6 +24,7 @@
 #include "mpi.hpp"
 #include "options.hpp"
 #include "places.hpp"
+#include "ports.hpp"
 #include "program.hpp"
 #include "remote.hpp"
 #include "secret.hpp"
@@ -177,7 +178,8 @@ void use_tcp_here(JobPlan& plan, std::size_t ranks) {
   AgentPlan here;
   here.ranks = ranks;
   here.job_ranks = ranks;
-  here.coordinator = coordinator_here();
+  plan.port = std::make_shared<HeldPort>();
+  here.coordinator = coordinator_here(*plan.port);
   plan.environments = tcp_environments(here);
   plan.secret = make_secret();
 }

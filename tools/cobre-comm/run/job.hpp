@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/core/waiting_cpus.hpp"
 #include "frames.hpp"
+#include "ports.hpp"
 
 namespace cobre::command {
 
@@ -30,6 +32,7 @@ struct JobPlan {
   std::size_t job_ranks = 0;   // of all hosts together
   std::string mark = {};       // of what an agent tells its launcher; empty for a rank that has the job to itself
   std::string secret = {};     // for tcp; the ranks get it in a file that has no name
+  std::shared_ptr<const HeldPort> port = {};  // for tcp, where rank 0 is one of those here
   bool tag = false;
   bool colour_output = false;
   bool colour_errors = false;

@@ -4,42 +4,54 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "comm/core/descriptor.hpp"
+#include <optional>
+#include <utility>
 
 namespace cobre::command {
 namespace {
 
+using comm::core::Descriptor;
+
 constexpr unsigned lowest = 20'000;
 constexpr unsigned count = 12'000;
 
-// At every address of the family, whichever of them rank 0 will use.
+// At every address of the family, whichever of them rank 0 will use. Nothing where somebody has it.
 template <class Address>
-bool is_free(int family, Address address) {
-  const comm::core::Descriptor probe(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!probe) return true;  // this machine does not speak it
-  const int alone = 1;
-  if (family == AF_INET6) (void)setsockopt(probe.get(), IPPROTO_IPV6, IPV6_V6ONLY, &alone, sizeof alone);
-  return bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+std::optional<Descriptor> hold(int family, const Address& address) {
+  Descriptor held(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!held) return Descriptor();  // this machine does not speak it
+  const int yes = 1;
+  if (family == AF_INET6) (void)setsockopt(held.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+  if (bind(held.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return std::nullopt;
+  // Not before: it has to be ours alone first. From here on who says the same may listen there, as rank 0 does.
+  (void)setsockopt(held.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  return held;
 }
 
-bool is_free(std::uint16_t port) {
+std::optional<std::array<Descriptor, 2>> hold(std::uint16_t port) {
   sockaddr_in old{};
   old.sin_family = AF_INET;
   old.sin_port = htons(port);
   sockaddr_in6 recent{};
   recent.sin6_family = AF_INET6;
   recent.sin6_port = htons(port);
-  return is_free(AF_INET, old) && is_free(AF_INET6, recent);
+  auto one = hold(AF_INET, old);
+  auto other = one ? hold(AF_INET6, recent) : std::nullopt;
+  if (!other) return std::nullopt;
+  return std::array{*std::move(one), *std::move(other)};
 }
 
 }  // namespace
 
-std::uint16_t free_port() {
+HeldPort::HeldPort() {
   unsigned start = 0;
   (void)!getrandom(&start, sizeof start, 0);
-  for (unsigned step = 0;; ++step) {
-    const auto port = static_cast<std::uint16_t>(lowest + (start % count + step) % count);
-    if (step == count || is_free(port)) return port;
+  for (unsigned step = 0; step <= count; ++step) {
+    number_ = static_cast<std::uint16_t>(lowest + (start % count + step) % count);
+    if (auto held = hold(number_)) {
+      sockets_ = *std::move(held);
+      return;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "comm/core/format.hpp"
@@ -60,8 +61,8 @@ std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan) {
   return all;
 }
 
-std::string coordinator_here() {
-  return comm::core::format("127.0.0.1:{}", free_port());
+std::string coordinator_here(const HeldPort& port) {
+  return comm::core::format("127.0.0.1:{}", port.number());
 }
 
 Reach reach_through(const std::string& remote_shell) {
@@ -125,14 +126,14 @@ Frame next_of(FrameReader& orders) {
   }
 }
 
-// The agent of rank 0 finds a port on its machine and tells it to the launcher, which tells all others. Nothing where
-// the job is over before it has begun here: the code to end with is in `ended`.
-std::optional<std::string> agreed_port(const AgentPlan& plan, FrameReader& orders, int& ended) {
+// The agent of rank 0 finds a port on its machine, holds it, and tells it to the launcher, which tells all others.
+// Nothing where the job is over before it has begun here: the code to end with is in `ended`.
+std::optional<std::string> agreed_port(const AgentPlan& plan, JobPlan& job, FrameReader& orders, int& ended) {
   if (plan.first_rank == 0) {
-    const std::uint16_t port = free_port();
-    const std::string line = Notice{.port = port}.line(plan.mark);
+    job.port = std::make_shared<HeldPort>();
+    const std::string line = Notice{.port = job.port->number()}.line(plan.mark);
     if (plan.ranks < plan.job_ranks) (void)!write(STDERR_FILENO, line.data(), line.size());
-    return std::to_string(port);
+    return std::to_string(job.port->number());
   }
   for (;;) {
     const Frame frame = next_of(orders);
@@ -157,7 +158,7 @@ int run_agent() {
   JobPlan job;
   job.program = find_program(plan.command.front());
   int ended = 0;
-  const auto port = agreed_port(plan, orders, ended);
+  const auto port = agreed_port(plan, job, orders, ended);
   if (!port) return ended;
   plan.coordinator += ":" + *port;
   job.arguments = plan.command;

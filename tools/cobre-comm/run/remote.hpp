@@ -38,8 +38,8 @@ struct AgentPlan {
 /// The ranks of one host as tcp wants them.
 [[nodiscard]] std::vector<std::vector<std::string>> tcp_environments(const AgentPlan& plan);
 
-/// An address for rank 0 on this machine, for this machine alone, that nobody listens at.
-[[nodiscard]] std::string coordinator_here();
+/// Where rank 0 is at that port on this machine, for this machine alone.
+[[nodiscard]] std::string coordinator_here(const HeldPort& port);
 
 /// The command that runs a command on a host, with our standard streams.
 using Reach = std::function<std::vector<std::string>(const std::string& host, const std::vector<std::string>& command)>;

@@ -40,10 +40,8 @@ void Arbiter::dismiss() noexcept {
   next_.reset();
 }
 
-Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects,
-                              std::optional<std::size_t> silent) {
+Arbiter::Ruling Arbiter::rule(Clock::time_point now, const Tree& tree) {
   Ruling ruling;
-  silent_ = silent;
   if (inquiries_.empty()) {
     next_.reset();
     return ruling;
@@ -57,7 +55,7 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
     return ruling;
   }
   bool complete = true;
-  for (std::size_t rank = 0; rank < size_ && complete; ++rank) complete = !expects(rank) || answered(rank);
+  for (std::size_t rank = 0; rank < size_ && complete; ++rank) complete = !tree.expects(rank) || answered(rank);
   if (!complete && now < called_ + patience_with_answers) return ruling;
   calling_ = false;
 
@@ -71,7 +69,7 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
     if (!disagreement_seen_) disagreement_seen_ = now;
     bool all_there = complete;
     for (std::size_t rank = 0; rank < size_ && all_there; ++rank) {
-      all_there = !expects(rank) || has_come_to(place, rank);
+      all_there = !tree.expects(rank) || has_come_to(place, rank);
     }
     if (all_there || now >= *disagreement_seen_ + patience_with_witnesses) {
       ruling.verdict = mismatch(place);
@@ -83,9 +81,9 @@ Arbiter::Ruling Arbiter::rule(Clock::time_point now, const std::function<bool(st
     return ruling;
   }
   for (const Inquiry& inquiry : inquiries_) {
-    if (inquiry.question == Question::TimeIsUp && !ruling.verdict) ruling.verdict = timeout(inquiry, expects);
+    if (inquiry.question == Question::TimeIsUp && !ruling.verdict) ruling.verdict = timeout(inquiry, tree);
     if (inquiry.question == Question::WhoIsMissing) {
-      if (auto line = warning(inquiry, expects)) ruling.warnings.push_back(*line);
+      if (auto line = warning(inquiry, tree)) ruling.warnings.push_back(*line);
     }
   }
   inquiries_.clear();
@@ -171,19 +169,19 @@ Verdict Arbiter::mismatch(const core::Disagreement& disagreement) {
   return verdict;
 }
 
-std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const std::function<bool(std::size_t)>& expects) const {
+std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const Tree& tree) const {
   // It may have come to an end while the question was on its way.
   if (answered(inquiry.rank) && testimonies_[inquiry.rank].left >= inquiry.sequence) return std::nullopt;
   if (const auto crossed = crossing()) return mismatch(*crossed);
   Verdict verdict;
   verdict.kind = VerdictKind::TimedOut;
   verdict.waited_microseconds = inquiry.waited_microseconds;
-  bool any = silent_.has_value();
-  if (silent_) verdict.ranks.set(*silent_);
+  bool any = tree.silent.has_value();
+  if (tree.silent) verdict.ranks.set(*tree.silent);
   for (std::size_t rank = 0; rank < size_; ++rank) {
-    if (!expects(rank) || (answered(rank) && testimonies_[rank].entered >= inquiry.sequence)) continue;
+    if (!tree.expects(rank) || (answered(rank) && testimonies_[rank].entered >= inquiry.sequence)) continue;
     // A rank that does not even testify is stopped, or worse; but of those behind it in the tree nothing is known.
-    if (!answered(rank) && stands_behind_silence(rank, expects)) continue;
+    if (!answered(rank) && stands_behind_silence(rank, tree)) continue;
     verdict.ranks.set(rank);
     any = true;
   }
@@ -194,12 +192,12 @@ std::optional<Verdict> Arbiter::timeout(const Inquiry& inquiry, const std::funct
   return verdict;
 }
 
-bool Arbiter::stands_behind_silence(std::size_t rank, const std::function<bool(std::size_t)>& expects) const {
-  const std::size_t parent = rank & (rank - 1);
-  return rank != 0 && expects(parent) && !answered(parent);
+bool Arbiter::stands_behind_silence(std::size_t rank, const Tree& tree) const {
+  const auto parent = tree.parent_of(rank);
+  return parent && tree.expects(*parent) && !answered(*parent);
 }
 
-std::optional<Warning> Arbiter::warning(const Inquiry& inquiry, const std::function<bool(std::size_t)>& expects) const {
+std::optional<Warning> Arbiter::warning(const Inquiry& inquiry, const Tree& tree) const {
   const auto inside = [&](std::size_t rank) {
     return answered(rank) && testimonies_[rank].entered == inquiry.sequence &&
            testimonies_[rank].left < inquiry.sequence;
@@ -214,16 +212,16 @@ std::optional<Warning> Arbiter::warning(const Inquiry& inquiry, const std::funct
   warning.rank = inquiry.rank;
   warning.line.say(core::format("{} on rank {} of {}: waiting for {:.0f} s; {}", detail::to_string(mine->operation),
                                 inquiry.rank, size_, static_cast<double>(inquiry.waited_microseconds) * 1e-6,
-                                situation(expects)));
+                                situation(tree)));
   return warning;
 }
 
-std::string Arbiter::situation(const std::function<bool(std::size_t)>& expects) const {
+std::string Arbiter::situation(const Tree& tree) const {
   std::string text = "who is where: ";
   for (std::size_t rank = 0; rank < size_; ++rank) {
     if (rank > 0) text += ", ";
     const Testimony& testimony = testimonies_[rank];
-    if (!answered(rank) && rank != silent_ && (!expects(rank) || stands_behind_silence(rank, expects))) {
+    if (!answered(rank) && rank != tree.silent && (!tree.expects(rank) || stands_behind_silence(rank, tree))) {
       text += core::format("rank {} cannot be asked", rank);
     } else if (!answered(rank)) {
       text += core::format("rank {} does not answer", rank);

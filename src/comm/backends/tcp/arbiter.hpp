@@ -41,10 +41,13 @@ class Arbiter {
     std::optional<Verdict> verdict;  // it is over
     std::vector<Warning> warnings;
   };
-  /// `expects(rank)`: whether that rank can be expected to answer; `silent`: who does not, and keeps this rank from
-  /// asking the rest.
-  [[nodiscard]] Ruling rule(Clock::time_point now, const std::function<bool(std::size_t)>& expects,
-                            std::optional<std::size_t> silent = {});
+  /// The control tree as it is now, without those who have left.
+  struct Tree {
+    std::function<bool(std::size_t)> expects;  // whether that rank can be expected to answer
+    std::function<std::optional<std::size_t>(std::size_t)> parent_of;
+    std::optional<std::size_t> silent;  // who does not answer, and keeps this rank from asking the rest
+  };
+  [[nodiscard]] Ruling rule(Clock::time_point now, const Tree& tree);
 
   /// When to rule again, if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next() const noexcept { return next_; }
@@ -66,19 +69,16 @@ class Arbiter {
   [[nodiscard]] static Verdict mismatch(const core::Disagreement& disagreement);
   /// Ranks that began requests and calls that wait in another order.
   [[nodiscard]] std::optional<core::Disagreement> crossing() const;
-  [[nodiscard]] std::optional<Verdict> timeout(const Inquiry& inquiry,
-                                               const std::function<bool(std::size_t)>& expects) const;
-  [[nodiscard]] std::optional<Warning> warning(const Inquiry& inquiry,
-                                               const std::function<bool(std::size_t)>& expects) const;
-  [[nodiscard]] std::string situation(const std::function<bool(std::size_t)>& expects) const;
-  [[nodiscard]] bool stands_behind_silence(std::size_t rank, const std::function<bool(std::size_t)>& expects) const;
+  [[nodiscard]] std::optional<Verdict> timeout(const Inquiry& inquiry, const Tree& tree) const;
+  [[nodiscard]] std::optional<Warning> warning(const Inquiry& inquiry, const Tree& tree) const;
+  [[nodiscard]] std::string situation(const Tree& tree) const;
+  [[nodiscard]] bool stands_behind_silence(std::size_t rank, const Tree& tree) const;
 
   std::size_t size_;
   std::vector<std::size_t> hosts_;
   std::vector<Testimony> testimonies_;  // by rank; of the last call, or older
   std::vector<Inquiry> inquiries_;
   std::uint64_t number_;  // of the roll call under way
-  std::optional<std::size_t> silent_;
   bool calling_ = false;
   Clock::time_point called_{};
   std::optional<Clock::time_point> disagreement_seen_;

@@ -79,6 +79,7 @@ std::optional<TcpConfig> from_slurm() {
   config.size = static_cast<std::size_t>(*tasks);
   config.coordinator = tcp::first_node(*nodes);
   config.munge = true;
+  config.step = tcp::step_of_slurm();
   config.port = port_of_step();
   return config;
 }
@@ -121,6 +122,17 @@ TcpConfig TcpConfig::from_environment() {
 }
 
 namespace tcp {
+namespace {
+
+Key key_of_secret(const TcpConfig& config) {
+  if (config.secret.empty()) return key_from_secret("loopback, no secret");
+  std::string secret = config.secret.file.empty() ? config.secret.value : read_secret(config.secret.file);
+  const Key key = key_from_secret(secret);
+  forget(std::as_writable_bytes(std::span(secret)));
+  return key;
+}
+
+}  // namespace
 
 std::string first_node(std::string_view list) {
   std::string node;
@@ -172,12 +184,11 @@ HostAndPort coordinator_of(const TcpConfig& config) {
   return result;
 }
 
+// The step is no secret: it tells apart the jobs of one user who gives them all the same one. Slurm hands the ports of
+// an ended step to the next one, where a rank that did not hear of the end still knocks.
 Key job_key(const TcpConfig& config) {
-  if (config.secret.empty()) return key_from_secret("loopback, no secret");
-  std::string secret = config.secret.file.empty() ? config.secret.value : read_secret(config.secret.file);
-  const Key key = key_from_secret(secret);
-  forget(std::as_writable_bytes(std::span(secret)));
-  return key;
+  const Key key = key_of_secret(config);
+  return config.step.empty() ? key : authenticate(key, {label("cobre-comm tcp: a job of step "), label(config.step)});
 }
 
 bool is_for_one_user(const TcpConfig& config) noexcept {

@@ -20,7 +20,7 @@ void check(const TcpConfig& config);
 /// The coordinator with its port; `check` has passed.
 [[nodiscard]] HostAndPort coordinator_of(const TcpConfig& config);
 
-/// From the secret, or a constant where there is none.
+/// From the secret, or a constant where there is none, and from the step of Slurm that the job is.
 [[nodiscard]] Key job_key(const TcpConfig& config);
 
 /// Nothing but the kernel's word tells who belongs to the job: there is neither a secret nor MUNGE.

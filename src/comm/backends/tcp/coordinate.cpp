@@ -373,9 +373,10 @@ class Coordinator final : public Rendezvous {
     if (reception_.strangers() > 0) {
       const auto& last = reception_.last_stranger();
       return core::format(
-          "; {} connections did not prove that they know the job's secret, the last one from {}: do "
+          "; {} connections did not prove that they know the job's secret{}, the last one from {}: do "
           "all ranks have the same COBRE_TCP_SECRET_FILE?",
-          reception_.strangers(), last ? last->text() : "nowhere");
+          reception_.strangers(), config_.step.empty() ? "" : " and belong to this step of Slurm",
+          last ? last->text() : "nowhere");
     }
     if (!config_.secret.empty() && listens_to_itself()) {
       // Debian's /etc/hosts gives a machine's own name such an address.

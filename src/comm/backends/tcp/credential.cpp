@@ -3,6 +3,7 @@
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/errors.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -28,9 +29,29 @@ std::string step_of_slurm() {
   return core::format("{}.{}.{}", *job, slurm::step_id().value_or(""), restarts);
 }
 
-// Apart from the calls of MUNGE: whoever can connect may send what these read.
+namespace {
+
+// As munged(8) writes it: a prefix, base64, and an end.
+constexpr std::string_view prefix = "MUNGE:";
+constexpr char suffix = ':';
+
+constexpr bool is_base64(char c) noexcept {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' || c == '=';
+}
+
+constexpr bool looks_like_a_credential(std::string_view text) noexcept {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return text.size() > 1 && text.back() == suffix && std::ranges::all_of(text.substr(0, text.size() - 1), is_base64);
+}
+
+}  // namespace
+
+// Apart from the calls of MUNGE: whoever can connect may send what these read. A door that asked the daemon about
+// nonsense would wait for the answer each time, and everybody at the door with it.
 std::optional<CredentialText> text_of(const Credential& credential) noexcept {
-  if (credential.bytes == 0 || credential.bytes >= credential.text.size()) return std::nullopt;
+  if (credential.bytes >= credential.text.size()) return std::nullopt;
+  if (!looks_like_a_credential({credential.text.data(), credential.bytes})) return std::nullopt;
   CredentialText text = credential.text;
   text[credential.bytes] = '\0';
   return text;

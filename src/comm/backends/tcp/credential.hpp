@@ -23,7 +23,8 @@ struct Credential {
   std::array<char, 1016> text{};
 };
 
-/// What a peer sent, as MUNGE reads it: up to a zero. Nothing where it cannot be a credential.
+/// What a peer sent, as MUNGE reads it: up to a zero. Nothing where it does not even look like a credential, and MUNGE
+/// need not be asked.
 using CredentialText = decltype(Credential::text);
 [[nodiscard]] std::optional<CredentialText> text_of(const Credential& credential) noexcept;
 /// What this user finds in a credential that MUNGE has read: nothing where another one wrote it, or something else.

@@ -130,17 +130,22 @@ class Joiner final : public Rendezvous {
         session_ = met.session;
         return true;
       case Refusal::Silent: note(core::format("whoever listens at {} does not answer", address.text())); break;
-      case Refusal::Stranger:
-        note_cause(config_.munge ? core::format("a rank of another step of Slurm listens at {}: give each job its own "
-                                                "COBRE_TCP_PORT, or wait for that one to end",
-                                                address.text())
-                                 : core::format("whoever listens at {} does not know the job's secret: do all ranks "
-                                                "have the same COBRE_TCP_SECRET_FILE?",
-                                                address.text()));
-        break;
+      case Refusal::Stranger: note_cause(stranger_at(address)); break;
       case Refusal::NotAdmitted: note(core::format("{} closed the connection", address.text())); break;
     }
     return false;
+  }
+
+  [[nodiscard]] std::string stranger_at(const Address& address) const {
+    if (config_.munge || (config_.secret.empty() && !config_.step.empty())) {
+      return core::format(
+          "a rank of another step of Slurm listens at {}: give each job its own COBRE_TCP_PORT, or wait for that one "
+          "to end",
+          address.text());
+    }
+    return core::format(
+        "whoever listens at {} does not know the job's secret{}: do all ranks have the same COBRE_TCP_SECRET_FILE?",
+        address.text(), config_.step.empty() ? "" : ", or is a rank of another step of Slurm");
   }
 
   // Why the last attempt failed, which is what keeps this rank out; unless an earlier one showed whom it meets there:

@@ -114,10 +114,11 @@ void Sentinel::look_at_the_clock() {
 
 void Sentinel::rule() {
   if (finished() || superior() != nullptr) return;
-  const auto expects = [this](std::size_t rank) { return can_answer(rank); };
-  const auto silent = parent() != nullptr ? parent_rank_ : std::nullopt;
+  const Arbiter::Tree tree{.expects = [this](std::size_t rank) { return can_answer(rank); },
+                           .parent_of = [this](std::size_t rank) { return parent_of(rank); },
+                           .silent = parent() != nullptr ? parent_rank_ : std::nullopt};
   for (int round = 0; round < 2; ++round) {
-    const auto ruling = arbiter_.rule(Clock::now(), expects, silent);
+    const auto ruling = arbiter_.rule(Clock::now(), tree);
     if (ruling.call) {
       tell(Whom::Children, notice(NoticeKind::RollCall, *ruling.call));
       arbiter_.hear(testify(ruling.call->number));
