@@ -34,14 +34,17 @@ class TopologyInfo;
 #define FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                               \
   template <class... A>                                                                                     \
   [[nodiscard]] FERROMPI_INLINE auto name(A&&... args) const {                                              \
+    detail::require_packed(#name, group_, args...);                                                         \
     return detail::Op::run(detail::Blocking{#name}, group_, std::forward<A>(args)...);                      \
   }                                                                                                         \
   template <class... A>                                                                                     \
   [[nodiscard]] auto i##name(A&&... args) const {                                                           \
+    detail::require_packed("i" #name, group_, args...);                                                     \
     return detail::start_any<detail::Op>(detail::Nonblocking{"i" #name}, group_, std::forward<A>(args)...); \
   }                                                                                                         \
   template <class... A>                                                                                     \
   [[nodiscard]] auto name##_init(A&&... args) const {                                                       \
+    detail::require_packed(#name "_init", group_, args...);                                                 \
     return detail::plan_with_info<detail::Op, false>(detail::Persistent{#name "_init"}, group_,             \
                                                      std::forward<A>(args)...);                             \
   }
@@ -49,15 +52,18 @@ class TopologyInfo;
   FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                                \
   template <class... A>                                                                                \
   FERROMPI_INLINE void name##_inplace(A&&... args) const {                                             \
+    detail::require_packed(#name "_inplace", group_, args...);                                         \
     detail::Op::run_inplace(detail::Blocking{#name "_inplace"}, group_, std::forward<A>(args)...);     \
   }                                                                                                    \
   template <class... A>                                                                                \
   [[nodiscard]] auto i##name##_inplace(A&&... args) const {                                            \
+    detail::require_packed("i" #name "_inplace", group_, args...);                                     \
     return detail::start<detail::Op, true>(detail::Nonblocking{"i" #name "_inplace"}, group_,          \
                                            std::forward<A>(args)...);                                  \
   }                                                                                                    \
   template <class... A>                                                                                \
   [[nodiscard]] auto name##_init_inplace(A&&... args) const {                                          \
+    detail::require_packed(#name "_init_inplace", group_, args...);                                    \
     return detail::plan_with_info<detail::Op, true>(detail::Persistent{#name "_init_inplace"}, group_, \
                                                     std::forward<A>(args)...);                         \
   }
@@ -179,31 +185,37 @@ class [[nodiscard]] Communicator {
   /// send(buffer or value, destination, tag). Returns when the buffer may be used again.
   template <class S>
   FERROMPI_INLINE void send(S&& buffer, int destination, int tag) const {
+    detail::require_packed("send", group_, buffer);
     detail::Send::run(detail::Blocking{"send"}, group_, std::forward<S>(buffer), destination, tag);
   }
   /// The same, and returns only when the other side has begun to receive.
   template <class S>
   FERROMPI_INLINE void ssend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("ssend", group_, buffer);
     detail::Ssend::run(detail::Blocking{"ssend"}, group_, std::forward<S>(buffer), destination, tag);
   }
   /// A Request that borrows the buffer, or a Pending that owns what was moved in, or a copy of a value.
   template <class S>
   [[nodiscard]] auto isend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("isend", group_, buffer);
     return detail::start_any<detail::Send>(detail::Nonblocking{"isend"}, group_, std::forward<S>(buffer), destination,
                                            tag);
   }
   template <class S>
   [[nodiscard]] auto issend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("issend", group_, buffer);
     return detail::start_any<detail::Ssend>(detail::Nonblocking{"issend"}, group_, std::forward<S>(buffer), destination,
                                             tag);
   }
   template <class S>
   [[nodiscard]] PersistentRequest send_init(S&& buffer, int destination, int tag) const {
+    detail::require_packed("send_init", group_, buffer);
     return detail::plan<detail::Send, false>(detail::Persistent{"send_init"}, group_, std::forward<S>(buffer),
                                              destination, tag);
   }
   template <class S>
   [[nodiscard]] PersistentRequest ssend_init(S&& buffer, int destination, int tag) const {
+    detail::require_packed("ssend_init", group_, buffer);
     return detail::plan<detail::Ssend, false>(detail::Persistent{"ssend_init"}, group_, std::forward<S>(buffer),
                                               destination, tag);
   }
@@ -211,6 +223,7 @@ class [[nodiscard]] Communicator {
   /// recv(buffer or variable, source, tag): the message may be shorter than the buffer; a longer one is an error.
   template <class R>
   FERROMPI_INLINE Status recv(R&& buffer, int source, int tag) const {
+    detail::require_packed("recv", group_, buffer);
     return detail::Recv::run(detail::Blocking{"recv"}, group_, std::forward<R>(buffer), source, tag);
   }
   /// One value.
@@ -222,6 +235,7 @@ class [[nodiscard]] Communicator {
   }
   template <class R>
   [[nodiscard]] auto irecv(R&& buffer, int source, int tag) const {
+    detail::require_packed("irecv", group_, buffer);
     return detail::start_any<detail::Recv>(detail::Nonblocking{"irecv"}, group_, std::forward<R>(buffer), source, tag);
   }
   /// One value, from `get()`.
@@ -233,6 +247,7 @@ class [[nodiscard]] Communicator {
   }
   template <class R>
   [[nodiscard]] PersistentRequest recv_init(R&& buffer, int source, int tag) const {
+    detail::require_packed("recv_init", group_, buffer);
     return detail::plan<detail::Recv, false>(detail::Persistent{"recv_init"}, group_, std::forward<R>(buffer), source,
                                              tag);
   }
@@ -241,10 +256,12 @@ class [[nodiscard]] Communicator {
   /// sendrecv(value, destination, sendtag, source, recvtag) -> T
   template <class... A>
   FERROMPI_INLINE auto sendrecv(A&&... args) const {
+    detail::require_packed("sendrecv", group_, args...);
     return detail::Sendrecv::run(detail::Blocking{"sendrecv"}, group_, std::forward<A>(args)...);
   }
   template <class B>
   FERROMPI_INLINE Status sendrecv_replace(B&& buffer, int destination, int sendtag, int source, int recvtag) const {
+    detail::require_packed("sendrecv_replace", group_, buffer);
     return detail::SendrecvReplace::run(detail::Blocking{"sendrecv_replace"}, group_, std::forward<B>(buffer),
                                         destination, sendtag, source, recvtag);
   }

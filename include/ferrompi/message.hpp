@@ -81,6 +81,7 @@ class [[nodiscard]] Message {
   /// Receives into a buffer that must be long enough.
   template <class R>
   FERROMPI_INLINE Status recv(R&& buffer) {
+    detail::require_packed("recv", {}, buffer);
     const auto to = detail::output(std::forward<R>(buffer));
     require("recv");
     detail::Blocking form{"recv"};
@@ -103,6 +104,7 @@ class [[nodiscard]] Message {
   /// Borrows the buffer until the request is complete.
   template <class R>
   FERROMPI_INLINE Request irecv(R&& buffer) {
+    detail::require_packed("irecv", {}, buffer);
     const auto to = detail::output(std::forward<R>(buffer));
     require("irecv");
     detail::Nonblocking form{"irecv"};
