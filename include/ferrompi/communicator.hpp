@@ -30,7 +30,8 @@ class TopologyInfo;
 //   ix(...)       returns a Request; a container that is moved in makes it a Pending, which owns it
 //   x_init(...)   returns a PersistentRequest that borrows its buffers; an Info may follow the arguments
 //
-// and of each the one that ends in `_inplace`, with one buffer instead of send and recv.
+// and of each the one that ends in `_inplace`, with one buffer instead of send and recv. Persistent forms and those in
+// place take a variable for a buffer of one element.
 #define FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                               \
   template <class... A>                                                                                     \
   [[nodiscard]] FERROMPI_INLINE auto name(A&&... args) const {                                              \
@@ -48,24 +49,24 @@ class TopologyInfo;
     return detail::plan_with_info<detail::Op, false>(detail::Persistent{#name "_init"}, group_,             \
                                                      std::forward<A>(args)...);                             \
   }
-#define FERROMPI_ALL_FORMS(name, Op)                                                                   \
-  FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                                \
-  template <class... A>                                                                                \
-  FERROMPI_INLINE void name##_inplace(A&&... args) const {                                             \
-    detail::require_packed(#name "_inplace", group_, args...);                                         \
-    detail::Op::run_inplace(detail::Blocking{#name "_inplace"}, group_, std::forward<A>(args)...);     \
-  }                                                                                                    \
-  template <class... A>                                                                                \
-  [[nodiscard]] auto i##name##_inplace(A&&... args) const {                                            \
-    detail::require_packed("i" #name "_inplace", group_, args...);                                     \
-    return detail::start<detail::Op, true>(detail::Nonblocking{"i" #name "_inplace"}, group_,          \
-                                           std::forward<A>(args)...);                                  \
-  }                                                                                                    \
-  template <class... A>                                                                                \
-  [[nodiscard]] auto name##_init_inplace(A&&... args) const {                                          \
-    detail::require_packed(#name "_init_inplace", group_, args...);                                    \
-    return detail::plan_with_info<detail::Op, true>(detail::Persistent{#name "_init_inplace"}, group_, \
-                                                    std::forward<A>(args)...);                         \
+#define FERROMPI_ALL_FORMS(name, Op)                                                                       \
+  FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                                    \
+  template <class... A>                                                                                    \
+  FERROMPI_INLINE void name##_inplace(A&&... args) const {                                                 \
+    detail::require_packed(#name "_inplace", group_, args...);                                             \
+    detail::run_inplace<detail::Op>(detail::Blocking{#name "_inplace"}, group_, std::forward<A>(args)...); \
+  }                                                                                                        \
+  template <class... A>                                                                                    \
+  [[nodiscard]] auto i##name##_inplace(A&&... args) const {                                                \
+    detail::require_packed("i" #name "_inplace", group_, args...);                                         \
+    return detail::start_inplace<detail::Op>(detail::Nonblocking{"i" #name "_inplace"}, group_,            \
+                                             std::forward<A>(args)...);                                    \
+  }                                                                                                        \
+  template <class... A>                                                                                    \
+  [[nodiscard]] auto name##_init_inplace(A&&... args) const {                                              \
+    detail::require_packed(#name "_init_inplace", group_, args...);                                        \
+    return detail::plan_with_info<detail::Op, true>(detail::Persistent{#name "_init_inplace"}, group_,     \
+                                                    std::forward<A>(args)...);                             \
   }
 
 /// Move-only, because copying one is a collective operation: that is spelled `duplicate()`. A moved-from communicator
@@ -259,6 +260,8 @@ class [[nodiscard]] Communicator {
     detail::require_packed("sendrecv", group_, args...);
     return detail::Sendrecv::run(detail::Blocking{"sendrecv"}, group_, std::forward<A>(args)...);
   }
+  /// sendrecv_replace(buffer or variable, destination, sendtag, source, recvtag): what comes takes the place of what
+  /// was sent.
   template <class B>
   FERROMPI_INLINE Status sendrecv_replace(B&& buffer, int destination, int sendtag, int source, int recvtag) const {
     detail::require_packed("sendrecv_replace", group_, buffer);
