@@ -127,30 +127,69 @@ TYPED_TEST(Allocations, AreNotMadeByTestingForSome) {
   });
 }
 
-class PersistentAllocations : public Ranks {};
+class PersistentAllocations : public Ranks {
+ protected:
+  // Rounds of plans of every kind, which `finish` brings to their end; those before `from` may make room.
+  template <class Finish>
+  void expect_none(Finish finish, int from = 1) {
+    std::vector<int> in(3);
+    std::vector<int> out(3);
+    std::vector<int> sum(3);
+    std::vector<int> root(3);
+    std::vector<PersistentRequest> plans;
+    plans.push_back(world.recv_init(in, previous, 6));
+    plans.push_back(world.send_init(out, next, 6));
+    plans.push_back(world.allreduce_init(out, sum, ReduceOp::Sum));
+    plans.push_back(world.broadcast_init(root, 0));
+    for (int round = 0; round < 4; ++round) {
+      out[2] = root[2] = 10 * rank + round;
+      const auto allocated = allocations_of([&] {
+        start_all(plans);
+        finish(std::span<PersistentRequest>(plans));
+      });
+      if (round >= from) {
+        EXPECT_EQ(allocated, 0U) << "round " << round;
+      }
+      EXPECT_EQ(in[2], 10 * previous + round);
+      EXPECT_EQ(sum[2], 5 * size * (size - 1) + size * round);
+      EXPECT_EQ(root[2], round);
+    }
+  }
+};
+
+using Plans = std::span<PersistentRequest>;
 
 TEST_F(PersistentAllocations, AreNotMadeByStartingAllAndWaitingForAll) {
-  std::vector<int> in(3);
-  std::vector<int> out(3);
-  std::vector<int> sum(3);
-  std::vector<int> root(3);
-  std::vector<PersistentRequest> plans;
-  plans.push_back(world.recv_init(in, previous, 6));
-  plans.push_back(world.send_init(out, next, 6));
-  plans.push_back(world.allreduce_init(out, sum, ReduceOp::Sum));
-  plans.push_back(world.broadcast_init(root, 0));
-  for (int round = 0; round < 4; ++round) {
-    out[2] = root[2] = 10 * rank + round;
-    EXPECT_EQ(allocations_of([&] {
-                start_all(plans);
-                wait_all(plans);
-              }),
-              0U)
-        << "round " << round;
-    EXPECT_EQ(in[2], 10 * previous + round);
-    EXPECT_EQ(sum[2], 5 * size * (size - 1) + size * round);
-    EXPECT_EQ(root[2], round);
-  }
+  expect_none([](Plans plans) { wait_all(plans); }, 0);
+}
+
+TEST_F(PersistentAllocations, AreNotMadeByTestingAll) {
+  expect_none([](Plans plans) {
+    while (!test_all(plans)) {
+    }
+  });
+}
+
+TEST_F(PersistentAllocations, AreNotMadeByWaitingForAnyOrTestingForAny) {
+  expect_none([](Plans plans) {
+    while (wait_any(plans)) {
+    }
+  });
+  expect_none([](Plans plans) {
+    for (auto left = plans.size(); left > 0;) {
+      if (test_any(plans)) --left;
+    }
+  });
+}
+
+TEST_F(PersistentAllocations, AreNotMadeByWaitingForSomeOrTestingForSome) {
+  expect_none([](Plans plans) {
+    while (!wait_some(plans).empty()) {
+    }
+  });
+  expect_none([](Plans plans) {
+    for (auto left = plans.size(); left > 0;) left -= test_some(plans).size();
+  });
 }
 
 }  // namespace
