@@ -296,8 +296,14 @@ class [[nodiscard]] Communicator {
   }
 
  private:
+  friend class Mpi;
+
   Communicator(MPI_Comm native, bool owned, const char* operation);
+  // `operation` is the name of the method that was called.
+  [[nodiscard]] static Communicator view(MPI_Comm native, const char* operation);
   [[nodiscard]] static Communicator own(MPI_Comm native, const char* operation);
+  [[nodiscard]] std::optional<Communicator> part(SplitType type, int key, const Info& info,
+                                                 const char* operation) const;
   void release() noexcept;
 
   detail::Group group_;

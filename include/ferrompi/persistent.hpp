@@ -66,6 +66,7 @@ class [[nodiscard]] PersistentRequest {
 
  private:
   friend struct detail::PersistentAccess;
+  friend void start_all(std::span<PersistentRequest> requests);
   friend void wait_all(std::span<PersistentRequest> requests);
 
   PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
@@ -80,7 +81,17 @@ class [[nodiscard]] PersistentRequest {
         hold_(std::move(hold)),
         restart_(std::move(restart)) {}
 
+  /// Which of how many is to start, for errors; none where one is started alone.
+  struct Place {
+    const char* operation;
+    std::size_t number = 0;
+    std::size_t of = 0;
+  };
+
   void release() noexcept;
+  /// Throws unless a round may begin.
+  void require_startable(const Place& place) const;
+  void begin_round(const Place& place);
   /// Waits for the end of the round and gives what MPI says of it.
   [[nodiscard]] int end_round(MPI_Status& status, const char* operation);
   void finished(const MPI_Status& status);
@@ -111,7 +122,7 @@ inline constexpr std::size_t faster_again_up_to = 1024;
          count <= faster_again_up_to / element_size;
 }
 
-/// Starts all; none if one of them is in progress.
+/// Starts all; none if one of them cannot be started, which the error names.
 void start_all(std::span<PersistentRequest> requests);
 /// Waits for every round that is in progress; the error names the place of the first that failed.
 void wait_all(std::span<PersistentRequest> requests);

@@ -190,8 +190,8 @@ void WindowState::flush(int rank) {
 void WindowState::flush_local(int rank) {
   flush_with([&] { return MPI_Win_flush_local(rank, win_); }, rank, "flush_local");
 }
-void WindowState::flush_all() {
-  flush_with([&] { return MPI_Win_flush_all(win_); }, rank_, "flush_all");
+void WindowState::flush_all(const char* operation) {
+  flush_with([&] { return MPI_Win_flush_all(win_); }, rank_, operation);
 }
 void WindowState::flush_local_all() {
   flush_with([&] { return MPI_Win_flush_local_all(win_); }, rank_, "flush_local_all");

@@ -109,6 +109,10 @@ TEST(Jobs, FinalizeOnceWhenTheEnvironmentIsMoved) {
   expect_done("moved_environment", {2});
 }
 
+TEST(Jobs, MayTryAgainWhereMpiDoesNotStart) {
+  expect_done("mpi_does_not_start", {1, 2});
+}
+
 TEST(Jobs, EndInOrderWhereMpiGrantsTooLowAThreadLevel) {
   expect_done("too_low_a_thread_level", {1, 2, 3});
 }

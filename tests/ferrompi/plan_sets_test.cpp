@@ -2,6 +2,7 @@
 #include "ferrompi/ranks.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 using namespace ferrompi;
@@ -144,6 +145,37 @@ TEST_F(PlanSets, TestedTooEarlyAreLeftAsTheyAre) {
     }
     EXPECT_EQ(in, 10 * previous + round);
   }
+}
+
+TEST_F(PlanSets, OfWhichOneCannotBeStartedAreNotStartedAtAll) {
+  const auto refused = [&](std::span<PersistentRequest> plans, const std::string& text) {
+    const auto before = plans[0].is_active();
+    try {
+      start_all(plans);
+      FAIL() << "started";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.operation(), "start_all");
+      EXPECT_NE(std::string(error.what()).find("request 2 of 3: " + text), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(plans[0].is_active(), before);
+  };
+  int in = -1;
+  int sum = 0;
+  std::optional<Communicator> copy = world.duplicate();
+  std::vector<PersistentRequest> plans;
+  plans.push_back(world.recv_init(in, previous, 3));
+  plans.push_back(world.send_init(rank, next, 3));
+  plans.push_back(copy->allreduce_init_inplace(sum, ReduceOp::Sum));
+  plans[2].start();
+  refused(plans, "this allreduce_init_inplace is in progress");
+  plans[2].wait();
+  copy.reset();
+  refused(plans, "the communicator of this allreduce_init_inplace is gone");
+  auto moved = std::move(plans[2]);
+  refused(plans, "this persistent request was moved from");
+  start_all(std::span(plans).first(2));
+  wait_all(plans);
+  EXPECT_EQ(in, previous);
 }
 
 // Some libraries have no persistent request for these, or a wrong one: there each round is another request.

@@ -285,6 +285,10 @@ TEST(WindowErrors, AGuardThatOutlivesItsWindowStandsForNothing) {
   auto all = window->lock_all();
   window.reset();
   EXPECT_CLASS(ErrorClass::Win, all.flush_all());
+  EXPECT_EQ(mpi_error_of([&] { all.flush_all(); })->operation(), "flush_all");
+  EXPECT_EQ(mpi_error_of([&] { all.flush(); })->operation(), "flush");
+  all.unlock();
+  EXPECT_EQ(mpi_error_of([&] { all.flush(); })->operation(), "flush");
 
   window = SharedWindow<int>::allocate(world, 1);
   window->fence();

@@ -118,11 +118,8 @@ class [[nodiscard]] LockAllGuard {
     state_->flush_local(rank);
   }
   /// The same for all ranks.
-  void flush_all() {
-    guard_.require_held("flush_all");
-    state_->flush_all();
-  }
-  void flush() { flush_all(); }
+  void flush_all() { flush_all_in("flush_all"); }
+  void flush() { flush_all_in("flush"); }
   void flush_local_all() {
     guard_.require_held("flush_local_all");
     state_->flush_local_all();
@@ -136,6 +133,11 @@ class [[nodiscard]] LockAllGuard {
   template <class>
   friend class SharedWindow;
   explicit LockAllGuard(const std::shared_ptr<detail::WindowState>& state) : state_(state) {}
+
+  void flush_all_in(const char* operation) {
+    guard_.require_held(operation);
+    state_->flush_all(operation);
+  }
 
   std::shared_ptr<detail::WindowState> state_;
   detail::GuardState guard_;

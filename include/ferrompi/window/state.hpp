@@ -64,7 +64,7 @@ class WindowState {
   void unlock_all_quietly() noexcept;
   void flush(int rank);
   void flush_local(int rank);
-  void flush_all();
+  void flush_all(const char* operation);
   void flush_local_all();
   void sync();
   [[nodiscard]] Info info();
