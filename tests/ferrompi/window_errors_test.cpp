@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -336,6 +337,70 @@ TEST(WindowErrors, TwoThreadsAtOnceAreCaughtInDebugBuilds) {
     waiting.join();
   }
   MPI_Barrier(world.native());
+}
+
+TEST(WindowErrors, AThreadThatMayNotEndALockLeavesItToItsGuard) {
+  if (test_mpi().thread_level() >= ThreadLevel::Multiple) return;
+  const auto world = test_mpi().world();
+  auto window = SharedWindow<int>::allocate(world, 1);
+  const auto refused = [](auto call) {
+    bool result = false;
+    std::thread([&] { result = mpi_error_of(call).has_value(); }).join();
+    return result;
+  };
+  {
+    auto guard = window.lock(LockType::Exclusive, world.rank());
+    EXPECT_TRUE(refused([&] { guard.unlock(); }));
+    guard.flush();
+    guard.unlock();
+    auto all = window.lock_all();
+    EXPECT_TRUE(refused([&] { all.unlock(); }));
+    all.flush();
+    all.unlock();
+  }
+  window.fence();
+  auto lost = window.lock_all();
+  testing::internal::CaptureStderr();
+  std::thread([&] { const auto gone = std::move(lost); }).join();
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(said, "ferrompi: rank " + std::to_string(world.rank()) +
+                                 " of a window: a guard went, but its "
+                                 "lock stays until the window goes: MPI error in unlock: called from a thread other"))
+      << said;
+  EXPECT_CLASS(ErrorClass::RmaSync, window.fence());
+}
+
+TEST(WindowErrors, ALockThatAThreadMayNotEndNowIsEndedOnceTheOtherHasLeft) {
+  if (test_mpi().thread_level() < ThreadLevel::Multiple) return;
+  const auto world = test_mpi().world();
+  if (world.size() < 2) return;
+  // As above: a thread of rank 1 is inside of the window until rank 0 lets it go on, and another holds a lock.
+  auto window = SharedWindow<int>::allocate(world, 1);
+  if (world.rank() == 0) {
+    auto guard = window.lock(LockType::Exclusive, 0);
+    MPI_Barrier(world.native());
+    int seen = 0;
+    MPI_Recv(&seen, 1, MPI_INT, 1, 0, world.native(), MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that the other meets who is inside
+  } else if (world.rank() == 1) {
+    std::optional<LockGuard<int>> guard(window.lock(LockType::Exclusive, 1));
+    MPI_Barrier(world.native());
+    std::thread waiting([&] {
+      while (mpi_error_of([&] { auto other = window.lock(LockType::Exclusive, 0); }).has_value()) {
+        std::this_thread::yield();
+      }
+    });
+    while (!mpi_error_of([&] { window.sync(); }).has_value()) std::this_thread::yield();
+    EXPECT_CLASS(ErrorClass::Win, guard->unlock());
+    const int seen = 1;
+    MPI_Send(&seen, 1, MPI_INT, 0, 0, world.native());
+    guard.reset();
+    waiting.join();
+  } else {
+    MPI_Barrier(world.native());
+  }
+  MPI_Barrier(world.native());
+  auto guard = window.lock(LockType::Exclusive, 1);  // would wait for ever for a lock that was lost
 }
 #endif
 
