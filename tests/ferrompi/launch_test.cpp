@@ -109,6 +109,10 @@ TEST(Jobs, FinalizeOnceWhenTheEnvironmentIsMoved) {
   expect_done("moved_environment", {2});
 }
 
+TEST(Jobs, DoWhatIsLeftForTheEndAndWhatIsAddedThere) {
+  expect_done("actions_at_finalize", {1, 2});
+}
+
 TEST(Jobs, MayTryAgainWhereMpiDoesNotStart) {
   expect_done("mpi_does_not_start", {1, 2});
 }

@@ -10,12 +10,26 @@ using namespace ferrompi;
 namespace {
 
 unsigned long allocations = 0;
+unsigned long until_one_fails = 0;  // 0: none does
+int plans_of_mpi = 0;               // receives that were made and not freed
 
 }  // namespace
+
+extern "C" int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                             MPI_Request* request) {
+  ++plans_of_mpi;
+  return PMPI_Recv_init(buffer, count, type, source, tag, comm, request);
+}
+
+extern "C" int MPI_Request_free(MPI_Request* request) {
+  --plans_of_mpi;
+  return PMPI_Request_free(request);
+}
 
 // Not inline: a compiler that sees only one of a pair calls the other a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
+  if (until_one_fails > 0 && --until_one_fails == 0) throw std::bad_alloc();
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
@@ -190,6 +204,30 @@ TEST_F(PersistentAllocations, AreNotMadeByWaitingForSomeOrTestingForSome) {
   expect_none([](Plans plans) {
     for (auto left = plans.size(); left > 0;) left -= test_some(plans).size();
   });
+}
+
+// Wherever memory runs out while a plan is made, MPI is left with no request that nobody has.
+TEST_F(PersistentAllocations, ThatFailLeaveNoRequestOfMpiBehind) {
+  plans_of_mpi = 0;
+  int in = -1;
+  unsigned long failures = 0;
+  for (bool made = false; !made; ++failures) {
+    until_one_fails = failures + 1;
+    try {
+      auto plan = world.recv_init(in, previous, 7);
+      until_one_fails = 0;
+      made = true;
+      EXPECT_EQ(plans_of_mpi, 1);
+      plan.start();
+      world.send(rank, next, 7);
+      plan.wait();
+      EXPECT_EQ(in, previous);
+    } catch (const std::bad_alloc&) {
+      until_one_fails = 0;
+    }
+    EXPECT_EQ(plans_of_mpi, 0) << "where allocation " << failures + 1 << " failed";
+  }
+  EXPECT_GT(failures, 1U) << "none has failed";
 }
 
 }  // namespace

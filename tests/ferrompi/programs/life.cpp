@@ -312,6 +312,20 @@ void moved_environment() {
   std::puts("done");
 }
 
+// What is to be done before MPI ends: the latest first, and also what is added on the way.
+void actions_at_finalize() {
+  static std::string done;
+  auto mpi = Mpi::init();
+  detail::run_at_finalize([] { done += "first "; });
+  detail::run_at_finalize([] {
+    done += "second ";
+    detail::run_at_finalize([] { done += "added "; });
+  });
+  mpi.finalize();
+  EXPECT(done == "second added first ");
+  std::puts("done");
+}
+
 // Who could not start MPI may try again.
 void mpi_does_not_start() {
   seen.init_code = MPI_ERR_OTHER;
@@ -420,6 +434,7 @@ const std::map<std::string, void (*)()> scenes = {
     {"finalize_with_requests_under_way", finalize_with_requests_under_way},
     {"adopt_a_running_mpi", adopt_a_running_mpi},
     {"moved_environment", moved_environment},
+    {"actions_at_finalize", actions_at_finalize},
     {"mpi_does_not_start", mpi_does_not_start},
     {"too_low_a_thread_level", too_low_a_thread_level},
     {"funneled_from_another_thread", funneled_from_another_thread},
