@@ -60,7 +60,7 @@ void expect_ended(const Job& job, const std::string& cause) {
 }  // namespace
 
 TEST(Jobs, EndWithTheCauseWhenAnExceptionPassesThroughOpenRequestsAndWindows) {
-  for (const int ranks : {2, 3}) {
+  for (const int ranks : {2, 3, 5}) {
     const auto job = launch("exception_passes_through", ranks);
     expect_ended(job, "cause: the well is dry");
     EXPECT_NE(job.output.find("ferrompi: rank 1: an exception destroys"), std::string::npos) << job.output;

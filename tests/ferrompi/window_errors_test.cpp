@@ -176,6 +176,8 @@ TEST(WindowErrors, AnOperationNeedsAnEpoch) {
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).put(value));
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).get(value));
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).accumulate(value, ReduceOp::Sum));
+  std::array<int, 1> before = {4};
+  EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).fetch_accumulate(value, before, ReduceOp::Sum));
   EXPECT_CLASS(ErrorClass::RmaSync, (void)window.target(0).fetch_op(1, ReduceOp::Sum));
   window.fence(FenceAssert::NoSucceed);
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).put(value));
@@ -202,6 +204,8 @@ TEST(WindowErrors, ElementsOutsideOfTheSegmentAreRefused) {
   EXPECT_THROW(target.get(two, 4), InvalidBuffer);
   EXPECT_THROW(target.put(two, std::numeric_limits<std::size_t>::max()), InvalidBuffer);
   EXPECT_THROW(target.accumulate(two, ReduceOp::Sum, 3), InvalidBuffer);
+  std::array<int, 2> before{};
+  EXPECT_THROW(target.fetch_accumulate(two, before, ReduceOp::Sum, 3), InvalidBuffer);
   std::array<int, 3> three{};
   EXPECT_THROW(target.fetch_accumulate(two, three, ReduceOp::Sum), InvalidBuffer);
   try {
@@ -210,6 +214,13 @@ TEST(WindowErrors, ElementsOutsideOfTheSegmentAreRefused) {
     EXPECT_EQ(std::string(error.what()), "put: 2 elements from offset 3 on do not fit into the 4 of rank 0");
   }
   target.put(std::span<const int>(), 4);  // nothing at the very end is something
+  window.fence();
+  {
+    auto guard = window.lock(LockType::Shared, 0);
+    EXPECT_THROW((void)guard.fetch_op(1, ReduceOp::Sum, 4), InvalidBuffer);
+    EXPECT_THROW((void)guard.compare_and_swap(0, 1, 4), InvalidBuffer);
+    EXPECT_NO_THROW((void)guard.fetch_op(0, ReduceOp::Sum, 3));
+  }
   window.fence();
 }
 
@@ -253,6 +264,23 @@ TEST(WindowErrors, AnEndedGuardRefusesEverything) {
   const std::array<int, 1> value = {3};
   EXPECT_CLASS(ErrorClass::RmaSync, again.put(value));
   EXPECT_CLASS(ErrorClass::RmaSync, moved.put(value));
+}
+
+TEST(WindowErrors, AnEndedGuardOfAllRefusesEverything) {
+  const auto world = test_mpi().world();
+  auto window = SharedWindow<int>::allocate(world, 1);
+  auto guard = window.lock_all();
+  const auto target = guard.target(0);
+  guard.unlock();
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_local(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_all());
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_local_all());
+  EXPECT_CLASS(ErrorClass::RmaSync, (void)guard.target(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, (void)target.fetch_op(1, ReduceOp::Sum));
+  guard.unlock();
+  window.fence();  // which no lock may reach into
+  const auto next = window.lock(LockType::Exclusive, world.rank());
 }
 
 TEST(WindowErrors, AMovedFromWindowRefusesEverything) {
