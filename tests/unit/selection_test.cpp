@@ -13,6 +13,14 @@ namespace {
 
 using namespace cobre::comm;
 
+// It says of itself what it takes: templates ask that.
+static_assert(std::is_constructible_v<CommBackend, LocalBackend>);
+static_assert(!std::is_constructible_v<CommBackend, LocalBackend&>);
+static_assert(!std::is_constructible_v<CommBackend, const LocalBackend>);
+static_assert(!std::is_constructible_v<CommBackend, int>);
+static_assert(!std::is_constructible_v<CommBackend, CommBackend&>);
+static_assert(!std::is_constructible_v<CommBackend, Observed<LocalBackend, OperationStatistics>>);
+
 class Selection : public testing::Test {
  protected:
   // Whoever started the tests must not decide them.
