@@ -2,6 +2,8 @@
 #
 #   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [RUN_SERIAL])
 #                                       a GoogleTest program, one CTest entry a test; RUN_SERIAL: each of which runs alone
+#   cobre_add_test(<name> BY_SUITE SOURCES … [LIBRARIES …] [LABELS …])
+#                                       one entry a suite: for cases that take less time than a process, and leave nothing behind
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
 # CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
@@ -91,12 +93,27 @@ function(cobre_test_target name)
   endif()
 endfunction()
 
+# What is in the program is known once it is built, as with gtest_discover_tests().
+function(cobre_discover_suites name labels)
+  set(entries ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${entries} VERBATIM COMMAND ${CMAKE_COMMAND}
+    -DPROGRAM=$<TARGET_FILE:${name}> -DNAME=${name} "-DLABELS=${labels}" -DOUTPUT=${entries}
+    -P ${PROJECT_SOURCE_DIR}/cmake/discover_suites.cmake)
+  set(included ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+  file(WRITE ${included}
+    "if(EXISTS [==[${entries}]==])\n  include([==[${entries}]==])\nelse()\n  add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${included})
+endfunction()
+
 function(cobre_add_test name)
-  cmake_parse_arguments(arg "RUN_SERIAL" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "RUN_SERIAL;BY_SUITE" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
   cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
-  if(wanted)
+  if(wanted AND arg_BY_SUITE)
+    cobre_build_for_tests(${name})
+    cobre_discover_suites(${name} "${arg_LABELS}")
+  elseif(wanted)
     cobre_build_for_tests(${name})
     set(environment "")
     if(arg_ENVIRONMENT)
