@@ -75,6 +75,30 @@ endfunction()
 cobre_add_test_headers(cobre_test_headers)
 cobre_add_test_headers(cobre_comm_test_headers LIBRARIES cobre::comm HEADERS <cobre/comm.hpp>)
 
+# What users include is most of what the compiler reads of an example or of a program on a page. Nothing is in the parsed header
+# but that one, so it hides no other that such a program forgot.
+function(cobre_add_user_headers name library header)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "int main() {}\n")
+  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE cobre_compile_options ${library})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  target_precompile_headers(${name} PRIVATE ${header})
+endfunction()
+cobre_add_user_headers(cobre_comm_user_headers cobre::comm <cobre/comm.hpp>)
+if(COBRE_COMM_MPI)
+  cobre_add_user_headers(ferrompi_user_headers ferrompi::ferrompi <ferrompi/ferrompi.hpp>)
+endif()
+
+# cobre_borrow_user_headers(<target> <its source>): whichever of the two it includes
+function(cobre_borrow_user_headers target source)
+  file(STRINGS ${source} includes REGEX "^#include <(cobre/comm|ferrompi/ferrompi)\\.hpp>")
+  if(includes MATCHES "cobre")
+    target_precompile_headers(${target} REUSE_FROM cobre_comm_user_headers)
+  elseif(includes)
+    target_precompile_headers(${target} REUSE_FROM ferrompi_user_headers)
+  endif()
+endfunction()
+
 if(COBRE_COMM_MPI AND COBRE_COMM_SANITIZE MATCHES "address")
   set(cobre_test_extras ${PROJECT_SOURCE_DIR}/tests/sanitizers/mpi_leaks.cpp)
 endif()
