@@ -1,11 +1,12 @@
 # How a test joins the suite.
 #
-#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [RUN_SERIAL])
+#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [COST <n>] [RUN_SERIAL])
 #                                       a GoogleTest program, one CTest entry a test; RUN_SERIAL: each of which runs alone
 #   cobre_add_test(<name> BY_SUITE SOURCES … [LIBRARIES …] [LABELS …])
 #                                       one entry a suite: for cases that take less time than a process, and leave nothing behind
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
+# COST is CTest's: what has more begins sooner, so that the longest, and those that need two cores, do not end alone.
 # CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
 # the others are targets, but nobody asks for them.
 
@@ -130,7 +131,7 @@ function(cobre_discover_suites name labels)
 endfunction()
 
 function(cobre_add_test name)
-  cmake_parse_arguments(arg "RUN_SERIAL;BY_SUITE" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "RUN_SERIAL;BY_SUITE" "COST" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
   cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
@@ -139,12 +140,15 @@ function(cobre_add_test name)
     cobre_discover_suites(${name} "${arg_LABELS}")
   elseif(wanted)
     cobre_build_for_tests(${name})
-    set(environment "")
+    set(more "")
     if(arg_ENVIRONMENT)
-      set(environment ENVIRONMENT "${arg_ENVIRONMENT}")
+      list(APPEND more ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
+    if(arg_COST)
+      list(APPEND more COST ${arg_COST})
     endif()
     gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES
-      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL} ${environment})
+      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL} ${more})
   endif()
 endfunction()
 
