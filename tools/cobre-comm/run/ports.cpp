@@ -10,7 +10,7 @@ namespace cobre::command {
 namespace {
 
 constexpr unsigned lowest = 20'000;
-constexpr unsigned count = 12'000;
+constexpr unsigned port_count = 12'000;
 
 // At every address of the family, whichever of them rank 0 will use.
 template <class Address>
@@ -38,8 +38,8 @@ std::uint16_t free_port() {
   unsigned start = 0;
   (void)!getrandom(&start, sizeof start, 0);
   for (unsigned step = 0;; ++step) {
-    const auto port = static_cast<std::uint16_t>(lowest + (start % count + step) % count);
-    if (step == count || is_free(port)) return port;
+    const auto port = static_cast<std::uint16_t>(lowest + (start % port_count + step) % port_count);
+    if (step == port_count || is_free(port)) return port;
   }
 }
 
