@@ -16,6 +16,7 @@
 #include <cobre/comm/mpi.hpp>
 #endif
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -64,12 +65,16 @@ class CommRegion
 class CommBackend : public detail::Collectives<CommBackend>,
                     public detail::PointToPointCalls<CommBackend>,
                     public detail::NonblockingOperations<CommBackend> {
+  using AnyBackend = detail::ForEachBackend<detail::Choice, std::type_identity_t>;
+
  public:
   template <CommData T>
   using Region = CommRegion<T>;
 
+  /// Takes a backend over.
   template <class Backend>
-  requires(!std::same_as<std::remove_cvref_t<Backend>, CommBackend>) explicit CommBackend(Backend&& backend)
+  requires(!std::same_as<std::remove_cvref_t<Backend>, CommBackend> &&
+           std::constructible_from<AnyBackend, Backend>) explicit CommBackend(Backend&& backend)
       : backend_(std::forward<Backend>(backend)) {}
 
   /// Calls `f` with the concrete backend.
@@ -145,7 +150,7 @@ class CommBackend : public detail::Collectives<CommBackend>,
     return visit([](const auto& backend) { return backend.share_mailbox(); });
   }
 
-  detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
+  AnyBackend backend_;
 };
 
 /// A channel of whichever backend opened it.

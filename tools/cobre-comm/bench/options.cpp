@@ -22,7 +22,7 @@ using comm::core::format;
 using comm::core::joined;
 using Words = std::vector<std::string>;
 
-constexpr std::size_t largest = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
+constexpr std::size_t longest_buffer = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
 constexpr std::size_t most_ranks = 128;
 
 // Without a word about it, the four that every backend and every peer has.
@@ -68,7 +68,7 @@ std::size_t bytes(const std::string& word) {
     digits.remove_suffix(1);
   }
   const auto value = comm::detail::parse_number<std::size_t>(digits);
-  if (!value || *value > largest / unit) {
+  if (!value || *value > longest_buffer / unit) {
     throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", comm::core::quoted(word)));
   }
   if (*value == 0 || *value * unit % sizeof(double) != 0) {

@@ -24,6 +24,7 @@ namespace cobre::comm::shm {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 // What peers aim at when they try out whether they may write here. Lives as long as the process, so that a late one
 // does no harm.
@@ -146,7 +147,6 @@ void Endpoint::try_ways() {
   if (size_ == 1 || size_ > agreement_.cpus) return;
   // What is not faster by a tenth is not worth it past the caches, where who wrote it finds nothing of it later.
   const auto helps = [&](bool& way, int calls, int percent, auto&& operation) {
-    using Clock = std::chrono::steady_clock;
     std::array<Clock::duration, 2> best{Clock::duration::max(), Clock::duration::max()};
     for (int round = 0; round < 8; ++round) {
       way = round % 2 == 1;
