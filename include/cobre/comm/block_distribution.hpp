@@ -24,8 +24,9 @@ class BlockDistribution {
   [[nodiscard]] constexpr std::size_t start(std::size_t rank) const noexcept {
     return detail::block_of(total_, rank, ranks_).start;
   }
-  /// Whose thing number `index` is.
+  /// Whose thing number `index` is; ranks(), which is nobody, where there is none of that number.
   [[nodiscard]] constexpr std::size_t owner(std::size_t index) const noexcept {
+    if (index >= total_) return ranks_;
     const std::size_t base = total_ / ranks_;
     const std::size_t longer = total_ % ranks_;
     const std::size_t in_longer = longer * (base + 1);
