@@ -56,9 +56,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault::ReductionOfThePreviousCall, Fault::GatherIgnoresDisplacements, Fault::GatherClearsGaps,
                     Fault::GatherMixesUpTwoRanks, Fault::RegionIsNotShared, Fault::RegionIsNotZeroFilled,
                     Fault::FenceDoesNothing, Fault::EverybodyIsLeader, Fault::KeepsGoingAfterACallableThrew,
-                    Fault::GatherAlwaysToRankZero, Fault::ScatterGivesEveryoneTheFirstBlock,
-                    Fault::AlltoallIsNotTransposed, Fault::ReduceAlwaysToRankZero,
-                    Fault::ScanInRankOrderInsteadOfTheTree, Fault::ExscanIncludesTheRankItself,
-                    Fault::ReduceScatterGivesTheFirstBlock));
+                    Fault::SwallowsWhatACallableThrew, Fault::GatherAlwaysToRankZero,
+                    Fault::ScatterGivesEveryoneTheFirstBlock, Fault::AlltoallIsNotTransposed,
+                    Fault::ReduceAlwaysToRankZero, Fault::ScanInRankOrderInsteadOfTheTree,
+                    Fault::ExscanIncludesTheRankItself, Fault::ReduceScatterGivesTheFirstBlock));
 
 }  // namespace
