@@ -158,6 +158,16 @@ TEST(BlockDistribution, GivesToNobodyWhatIsNotThere) {
   }
 }
 
+TEST(BlockDistribution, GivesNothingToRanksThatAreNotThere) {
+  for (const std::size_t total : {0U, 3U, 10U}) {
+    const BlockDistribution share(total, 4);
+    for (const std::size_t rank : {std::size_t{4}, std::size_t{5}, std::numeric_limits<std::size_t>::max()}) {
+      EXPECT_EQ(share.count(rank), 0U) << total << " for rank " << rank;
+      EXPECT_EQ(share.start(rank), total) << total << " for rank " << rank;
+    }
+  }
+}
+
 TEST(BlockDistribution, OfNoRanksIsThatOfOne) {
   const BlockDistribution share(3, 0);
   EXPECT_EQ(share.ranks(), 1U);
