@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,40 +13,6 @@ namespace {
 using namespace cobre::comm;
 using test::run_threads;
 using test::shm_configs;
-using Names = std::vector<std::string>;
-
-TEST(ObservedRanks, ReportWhatEachOfThemDoes) {
-  run_threads(shm_configs(3), [](const ShmBackend& comm) {
-    Names names;
-    const auto note = [&names](const ObservedOperation& operation) { names.emplace_back(operation.name); };
-    const auto news = [&names] { return std::exchange(names, {}); };
-    const Observed watched(comm, note);
-    auto region = watched.create_shared_region<int>(30);
-    std::ranges::fill(region.as_partition_span(), 4);
-    region.fence();
-    EXPECT_EQ(std::ranges::count(region.as_span(), 4), 30);
-    EXPECT_EQ(region.as_mut_span().size(), watched.is_leader() ? 30U : 0U);
-    EXPECT_EQ(news(), (Names{"create_shared_region", "fence"}));
-
-    const auto part = watched.split(comm.rank() == 0 ? 0 : 1);
-    EXPECT_EQ(part->allreduce(1, ReduceOp::Sum), comm.rank() == 0 ? 1 : 2);
-    watched.node().barrier();
-    watched.split_local()->barrier();
-    EXPECT_EQ(news(), (Names{"split", "allreduce", "node", "barrier", "split_local", "barrier"}));
-
-    EXPECT_EQ(watched.iallreduce(1, ReduceOp::Sum).get(), 3);
-    EXPECT_EQ(news(), (Names{"duplicate", "allreduce"})) << "the lane is made as a part of it";
-    std::vector<int> sums(2);
-    const std::vector<int> ones(2, 1);
-    auto plan = watched.allreduce_init(ones, sums, ReduceOp::Sum);
-    for (int round = 0; round < 2; ++round) {
-      plan.start();
-      plan.wait();
-    }
-    EXPECT_EQ(sums, std::vector<int>(2, 3));
-    EXPECT_EQ(news(), (Names{"duplicate", "allreduce", "allreduce"}));
-  });
-}
 
 // Beside the calls of the rank, which are reported at the same time.
 TEST(ObservedRanks, ReportOneOperationAtATimeAlsoFromThreadsOfTheLibrary) {
