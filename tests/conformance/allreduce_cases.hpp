@@ -45,8 +45,8 @@ bool expect_failure_by_callable(const C& comm, std::size_t count, bool (*throws_
   const bool throws = throws_on(comm.rank());
   bool threw = false;
   bool failed = false;
-  comm.barrier();  // everyone is there before somebody fails
   try {
+    comm.barrier();  // everyone is there before somebody fails
     std::vector<double> buffer(count, 1.0);
     comm.allreduce_inplace(buffer, [throws](double a, double b) -> double {
       if (throws) throw Unhappy("no");
@@ -55,7 +55,7 @@ bool expect_failure_by_callable(const C& comm, std::size_t count, bool (*throws_
   } catch (const Unhappy&) {
     threw = true;
   } catch (const cobre::comm::CommError&) {
-    failed = true;  // a rank that combined nothing may learn of the failure from the others
+    failed = true;  // a rank that combined nothing yet may learn of the failure from the others, in the barrier too
   }
   EXPECT_FALSE(threw && !throws) << "what another rank threw";
   if (comm.size() == 1) {
