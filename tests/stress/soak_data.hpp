@@ -41,7 +41,8 @@ inline std::uint64_t mixed(std::uint64_t value) {
 /// A value and whose it is: many have the same value.
 using Place = cobre::comm::ValueIndex<double>;
 
-// Small whole numbers, so that sums are exact in every type, and products of a few of them.
+// Small whole numbers, so that sums are exact in every type, and products of a few of them: where they are not, Open
+// MPI saturates short integers.
 template <class T>
 T element(std::uint64_t salt, std::size_t rank, std::size_t index) {
   const std::uint64_t number = mixed(salt + 1000003 * rank + index) % 100;
@@ -50,7 +51,7 @@ T element(std::uint64_t salt, std::size_t rank, std::size_t index) {
   } else if constexpr (std::same_as<T, Place>) {
     return {static_cast<double>(number % 3), static_cast<std::int32_t>(rank)};
   } else {
-    return static_cast<T>(number);
+    return static_cast<T>(sizeof(T) == 1 ? number % 4 : number);
   }
 }
 
