@@ -33,7 +33,6 @@ enum class Fault {
   FenceDoesNothing,
   EverybodyIsLeader,
   KeepsGoingAfterACallableThrew,
-  SwallowsWhatACallableThrew,
   GatherAlwaysToRankZero,
   ScatterGivesEveryoneTheFirstBlock,
   AlltoallIsNotTransposed,
@@ -197,12 +196,7 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
       std::memcpy(const_cast<void*>(call.send), result.data(), result.size());
     }
     if (!result.empty()) std::memcpy(call.recv, result.data(), result.size());
-    if (call.thrown == nullptr || !*call.thrown) return;
-    if (group_->fault != Fault::KeepsGoingAfterACallableThrew) broken_ = true;
-    if (group_->fault == Fault::SwallowsWhatACallableThrew) {
-      broken_ = false;
-      *const_cast<std::exception_ptr*>(call.thrown) = nullptr;  // which is rethrown above
-    }
+    if (group_->fault != Fault::KeepsGoingAfterACallableThrew && call.thrown != nullptr && *call.thrown) broken_ = true;
   }
 
   void execute(const Record&, const cobre::comm::detail::AllgathervCall& call) const {
