@@ -58,13 +58,15 @@ struct Arguments {
     for (std::size_t rank = 0; rank < ranks; ++rank) places.push_back(2 * rank);
     far = places;
     far.back() = std::numeric_limits<std::size_t>::max();
+    meeting = places;
+    if (ranks > 1) meeting.back() = meeting[ranks - 2] + 1;
     many = twos;
     many.back() = std::numeric_limits<std::size_t>::max();
     too_many.assign(ranks + 1, 2);
   }
 
   std::vector<double> two, other_two, three, all, other_all, longer;
-  std::vector<std::size_t> twos, places, far, many, too_many;
+  std::vector<std::size_t> twos, places, far, meeting, many, too_many;
 
   static constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t addressable = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double);
@@ -253,6 +255,44 @@ std::vector<Misuse> misused_collectives(const CommBackend& comm, Arguments& a) {
   };
 }
 
+std::vector<Misuse> misused_layouts(const CommBackend& comm, Arguments& a) {
+  const std::size_t size = comm.size();
+  const std::size_t rank = comm.rank();
+  std::vector<Misuse> table{
+      {"allgatherv with a place too many", wrong_length("allgatherv", size, size + 1),
+       [&] { comm.allgatherv(a.two, a.all, a.twos, a.too_many); }},
+      {"allgatherv_inplace with a place too many", wrong_length("allgatherv_inplace", size, size + 1),
+       [&] { comm.allgatherv_inplace(a.all, a.twos, a.too_many); }},
+      {"allgatherv_inplace to a place beyond all", wrong_length("allgatherv_inplace", Arguments::most, 2 * size),
+       [&] { comm.allgatherv_inplace(a.all, a.twos, a.far); }},
+      {"allgatherv_inplace into null", no_memory("allgatherv_inplace"),
+       [&] { comm.allgatherv_inplace(a.nowhere, a.twos, a.places); }},
+      {"scatterv with a place too many", wrong_length("scatterv", size, size + 1),
+       [&, rank] { comm.scatterv(a.all, a.twos, a.too_many, a.two, rank); }},
+      {"scatterv of another length than its count", wrong_length("scatterv", 2, 3),
+       [&, rank] { comm.scatterv(a.all, a.twos, a.places, a.three, rank); }},
+      {"alltoallv of a count too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.too_many, a.places, a.other_all, a.twos, a.places); }},
+      {"alltoallv from a place too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.twos, a.too_many, a.other_all, a.twos, a.places); }},
+      {"alltoallv to a place too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.twos, a.places, a.other_all, a.twos, a.too_many); }},
+  };
+  if (size == 1) return table;  // one segment cannot meet another
+  // Where the segment before the last ends, and where the last begins.
+  const std::size_t end = 2 * (size - 1);
+  table.insert(table.end(),
+               {{"allgatherv to places that meet", wrong_length("allgatherv", end, end - 1),
+                 [&] { comm.allgatherv(a.two, a.all, a.twos, a.meeting); }},
+                {"allgatherv_inplace to places that meet", wrong_length("allgatherv_inplace", end, end - 1),
+                 [&] { comm.allgatherv_inplace(a.all, a.twos, a.meeting); }},
+                {"gatherv to places that meet", wrong_length("gatherv", end, end - 1),
+                 [&, rank] { comm.gatherv(a.two, a.all, a.twos, a.meeting, rank); }},
+                {"alltoallv to places that meet", wrong_length("alltoallv", end, end - 1),
+                 [&] { comm.alltoallv(a.all, a.twos, a.places, a.other_all, a.twos, a.meeting); }}});
+  return table;
+}
+
 std::vector<Misuse> misused_messages(const CommBackend& comm, Arguments& a) {
   const std::size_t size = comm.size();
   const std::size_t self = comm.rank();
@@ -354,6 +394,7 @@ void misuse_cases(Suite<CommBackend>& suite) {
     });
   };
   add("OfEveryCollectiveIsRefusedAndChangesNothing", misused_collectives);
+  add("OfEveryLayoutIsRefusedAndChangesNothing", misused_layouts);
   add("OfEveryMessageIsRefusedAndChangesNothing", misused_messages);
   add("OfEveryRequestIsRefusedAndChangesNothing", misused_requests);
 
@@ -400,6 +441,61 @@ void misuse_cases(Suite<CommBackend>& suite) {
     // NOLINTEND(bugprone-use-after-move)
     second.fence();
     EXPECT_EQ(second.as_span().size(), 3U);
+  });
+
+  group.add("OfACommunicatorThatWasMovedFromIsRefusedInEveryForm", [](const CommBackend& comm) {
+    if (comm.kind() == BackendKind::Local) return;
+    CommBackend first = comm.duplicate();
+    const CommBackend second = std::move(first);
+    Arguments a(comm.size());
+    const auto refused = [](const char* operation) { return std::string("InvalidCommunicator in ") + operation; };
+    // NOLINTBEGIN(bugprone-use-after-move): what is tested
+    expect_refusals(
+        second, {{"allgather", refused("allgather"), [&] { first.allgather(a.two, a.all); }},
+                 {"scatter", refused("scatter"), [&] { first.scatter(a.all, a.two, 0); }},
+                 {"alltoall", refused("alltoall"), [&] { first.alltoall(a.all, a.other_all); }},
+                 {"reduce", refused("reduce"), [&] { (void)first.reduce(1, ReduceOp::Sum, 0); }},
+                 {"scan", refused("scan"), [&] { (void)first.scan(1, ReduceOp::Sum); }},
+                 {"reproducible_sum", refused("reproducible_sum"), [&] { (void)first.reproducible_sum(1.0); }},
+                 {"broadcast_resized", refused("broadcast_resized"), [&] { first.broadcast_resized(a.three, 0); }}});
+    // Some ask for the topology first.
+    EXPECT_THROW((void)first.node(), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibarrier(), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibroadcast(a.two, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibroadcast(1.0, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce(a.two, a.other_two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce_inplace(a.two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce(1, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallgatherv(a.two, a.all, a.twos, a.places), InvalidCommunicator);
+    EXPECT_THROW((void)first.broadcast_init(a.two, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.allreduce_init(a.two, a.other_two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.allgatherv_init(a.two, a.all, a.twos, a.places), InvalidCommunicator);
+    // NOLINTEND(bugprone-use-after-move)
+    EXPECT_EQ(second.iallreduce(1, ReduceOp::Sum).get(), static_cast<int>(comm.size()));
+  });
+
+  // What is watched is refused as it is elsewhere, and not reported.
+  group.add("OfACommunicatorThatIsWatchedIsRefusedAndNotReported", [](const CommBackend& comm) {
+    const std::size_t size = comm.size();
+    Arguments a(size);
+    OperationStatistics statistics;
+    const Observed watched(comm, statistics);
+    expect_refusals(
+        comm,
+        {{"broadcast from nobody", invalid_root("broadcast", size), [&, size] { watched.broadcast(a.two, size); }},
+         {"broadcast of null", no_memory("broadcast"), [&] { watched.broadcast(a.nowhere, 0); }},
+         {"allreduce into another length", wrong_length("allreduce", 2, 3),
+          [&] { watched.allreduce(a.two, a.three, ReduceOp::Sum); }},
+         {"allreduce by no operation", no_such_op("allreduce"), [&] { (void)watched.allreduce(1.0, undefined_op); }},
+         {"allgatherv to a place beyond all", wrong_length("allgatherv", Arguments::most, 2 * size),
+          [&] { watched.allgatherv(a.two, a.all, a.twos, a.far); }},
+         {"gather to nobody", invalid_root("gather", size), [&, size] { (void)watched.gather(1, size); }},
+         {"reproducible_sum of null", no_memory("reproducible_sum"),
+          [&] { (void)watched.reproducible_sum(a.nowhere); }}});
+    EXPECT_THROW((void)watched.create_shared_region<double>(Arguments::most / 2), AllocationFailed);
+    EXPECT_EQ(statistics.total().calls, 0U);
+    watched.barrier();
+    EXPECT_EQ(statistics.total().calls, 1U);
   });
 
   group.add("OfALifetimeIsNoneWhatIsUnderWayKeepsWhatItNeeds", [](const CommBackend& comm) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -174,11 +175,12 @@ class Soak {
     if (anew || (plans_ == nullptr && draw_() % 40 == 0)) return plan(comm);
     if (draw_() % 40 == 0 && plans_ != nullptr) return plans_->run(draw_());
     if (draw_() % 200 == 0) return region(comm);
-    switch (draw_() % 5) {
+    switch (draw_() % 6) {
       case 0: return operation<std::uint8_t>(comm);
       case 1: return operation<std::int32_t>(comm);
       case 2: return operation<double>(comm);
       case 3: return operation<Cell>(comm);
+      case 4: return operation<Place>(comm);
       default: return operation<std::uint64_t>(comm);
     }
   }
@@ -229,8 +231,16 @@ class Soak {
     const std::size_t count = 1 + draw_() % 20'000;
     const std::uint64_t salt = draw_();
     auto region = comm.create_shared_region<std::uint64_t>(count);
-    if (comm.is_leader()) {
-      for (std::size_t i = 0; i < count; ++i) region.as_mut_span()[i] = element<std::uint64_t>(salt, 0, i);
+    const auto fill = [&](std::span<std::uint64_t> part, std::size_t first) {
+      for (std::size_t i = 0; i < part.size(); ++i) part[i] = element<std::uint64_t>(salt, 0, first + i);
+    };
+    if (draw_() % 2 == 0) {
+      fill(region.as_mut_span(), 0);
+    } else {
+      // All of them together. A rank that shares with nobody has the whole of it.
+      const auto part = region.as_partition_span();
+      const cobre::comm::BlockDistribution shares(count, comm.size());
+      fill(part, part.size() == count ? 0 : shares.start(comm.rank()));
     }
     region.fence();
     for (std::size_t i = 0; i < count; ++i) {

@@ -51,6 +51,9 @@ struct NoLanes {};
 template <class Backend, class Holder = LaneHolder<Backend>>
 class NonblockingOperations : private Holder {
  public:
+  /// For who stands before this communicator, and has lanes of its own.
+  [[nodiscard]] LaneSeed<Backend> seed_lane(Drive drive) const { return self().lane_seed(drive); }
+
   /// Collective, like all of these: every rank starts the same operations in the same order, and the buffers are left
   /// alone until the request is over. Arguments are checked before anything begins.
   [[nodiscard]] Request ibarrier() const {
