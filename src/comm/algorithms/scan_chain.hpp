@@ -3,7 +3,8 @@
 // while the one before is as large, the two become one. What a rank gets is block + (smaller block + …), as the
 // canonical fold of so many ranks is.
 //
-// Scans that follow each other then cost each rank one message to send and one to take, and nobody waits for two others.
+// Scans that follow each other then cost each rank one message to send and one to take, and nobody waits for two
+// others.
 //
 //   steps n - 1     bytes sent by a rank: the message once for each bit that is set in the number of ranks so far
 #pragma once
