@@ -3,6 +3,8 @@
 #include "ferrompi/errors.hpp"
 #include "support/strided_block.hpp"
 
+#include <algorithm>
+
 using namespace ferrompi;
 
 namespace {
@@ -174,4 +176,13 @@ TEST_F(StridedViews, ThatAreNoneAreBuffersLikeAnyOther) {
   element.storage[1] = 7;
   world.sendrecv_replace(element, next, 0, previous, 0);
   EXPECT_EQ(element.storage[1], 7);
+  // Nor need counts be a range.
+  test::StridedBlockOf<int> ones{.inner_size = size, .outer_size = 1};
+  std::ranges::fill(ones.storage, 1);
+  std::ranges::fill(many, 1.0);
+  world.reduce_scatter(many, one, ones, ReduceOp::Sum);
+  EXPECT_EQ(one[0], size);
+  world.reduce_scatter_inplace(many, ones, ReduceOp::Sum);
+  EXPECT_EQ(many[0], size);
+  EXPECT_EQ(displacements(ones).back(), size - 1);
 }
