@@ -39,6 +39,9 @@ constexpr int lanes = 4;                       // in which nonblocking operation
 // the allocator keeps at hand for each thread: the tests tell it to keep nothing. What is resident is more: stacks, and
 // what the allocator itself has.
 constexpr std::size_t allowed_in_use = std::size_t{16} << 10;
+// Open MPI keeps room for what came while a rank had no core: 50 KB with three ranks on two cores, after ten thousand
+// operations as after a million.
+constexpr std::size_t kept_by_mpi = std::size_t{128} << 10;
 #ifdef COBRE_ADDRESS_SANITIZER
 constexpr std::size_t allowed_resident = std::size_t{512} << 20;  // what is freed is kept, to find its users
 #else
@@ -84,13 +87,13 @@ struct Footprint {
   std::size_t descriptors = open_descriptors();
   std::size_t mappings = shared_mappings();
 
-  [[nodiscard]] std::string growth_since(const Footprint& before) const {
+  [[nodiscard]] std::string growth_since(const Footprint& before, std::size_t kept) const {
     const auto grew = [](const char* what, std::size_t from, std::size_t to) {
       return std::to_string(from) + " " + what + " have become " + std::to_string(to);
     };
     if (descriptors > before.descriptors) return grew("descriptors", before.descriptors, descriptors);
     if (mappings > before.mappings) return grew("shared mappings", before.mappings, mappings);
-    if (in_use > before.in_use + allowed_in_use) return grew("bytes in use", before.in_use, in_use);
+    if (in_use > before.in_use + allowed_in_use + kept) return grew("bytes in use", before.in_use, in_use);
     if (resident > before.resident + allowed_resident) return grew("resident bytes", before.resident, resident);
     return "";
   }
@@ -119,7 +122,8 @@ class Soak {
     turns(operations / 2);
     const Footprint before = settled();
     turns(operations - operations / 2);
-    const std::string growth = settled().growth_since(before);
+    const bool waits_without_core = world_.topology().mpi && world_.size() > 2;
+    const std::string growth = settled().growth_since(before, waits_without_core ? kept_by_mpi : 0);
     return growth.empty() ? "right" : growth;
   }
 
