@@ -29,6 +29,17 @@ namespace cobre::comm {
 
 namespace detail {
 
+/// The region that a communicator gives, where it gives one.
+template <class C, class T>
+struct RegionFrom {};
+template <class C, class T>
+requires requires(const C& comm) {
+  comm.template create_shared_region<T>(0);
+}
+struct RegionFrom<C, T> {
+  using type = decltype(std::declval<const C&>().template create_shared_region<T>(0));
+};
+
 /// A communicator without operations that go on by themselves has none when it is watched.
 struct NothingGoesOn {};
 template <class C>
@@ -52,8 +63,7 @@ class Observed : public detail::Collectives<Observed<C, Observer>>, public detai
  public:
   /// Reports its fences.
   template <CommData T>
-  using Region =
-      detail::WatchedRegion<decltype(std::declval<const C&>().template create_shared_region<T>(0)), Observer>;
+  using Region = detail::WatchedRegion<typename detail::RegionFrom<C, T>::type, Observer>;
 
   Observed(const C& comm, Observer& observer) : original_(&comm), watch_(observer) {}
 
