@@ -31,6 +31,11 @@ TEST_F(MemoryLimits, IsWhatTheMachineHasFreeWhereNoGroupLimitsIt) {
   EXPECT_EQ(available(), 1000U * 1024);
 }
 
+TEST_F(MemoryLimits, AreNoSmallerForANumberThatNoMachineHas) {
+  groups_.write("proc/meminfo", "MemAvailable: 18014398509481985 kB\n");
+  EXPECT_GT(available(), std::size_t{1} << 62);
+}
+
 TEST_F(MemoryLimits, IsWhatTheGroupHasLeft) {
   write("cgroup/job/step/memory.max", "500000\n");
   write("cgroup/job/step/memory.current", "100000\n");
