@@ -1,39 +1,13 @@
 // Waiting for many requests allocates nothing once as many were waited for before. A program of its own, because it
-// puts a counter in the place of the allocator; what MPI allocates by itself is not counted.
+// puts a counter in the place of the allocator.
 #include "ferrompi/ranks.hpp"
-
-#include <cstdlib>
-#include <new>
+#include "support/allocator.hpp"
 
 using namespace ferrompi;
 
 namespace {
 
-unsigned long allocations = 0;
-
-}  // namespace
-
-// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
-namespace {
-
-template <class Call>
-unsigned long allocations_of(Call call) {
-  const auto before = allocations;
-  call();
-  return allocations - before;
-}
+using test::allocations_of;
 
 // The functions that take a range, by the names that the set has.
 struct Range {
