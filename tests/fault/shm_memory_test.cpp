@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/memory_group.hpp"
+#include "support/control_groups.hpp"
 #include "support/mounts.hpp"
 #include "support/shm_ranks.hpp"
 

@@ -46,7 +46,7 @@
 #include "options.hpp"
 #include "remote.hpp"
 #include "sddp/options.hpp"
-#include "unit/control_groups.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 

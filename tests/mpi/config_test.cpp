@@ -10,7 +10,7 @@
 
 #include "ferrompi/mpi_main.hpp"
 #include "support/outcome.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "unit/control_groups.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 

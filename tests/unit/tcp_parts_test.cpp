@@ -27,7 +27,7 @@
 #include "comm/core/inherited.hpp"
 #include "comm/core/make_ledger_file.hpp"
 #include "comm/core/progress.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/control_groups.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 
