@@ -1,17 +1,13 @@
 // Waiting for many requests allocates nothing once as many were waited for before. A program of its own, because it
-// puts a counter in the place of the allocator; what MPI allocates by itself is not counted.
+// puts a counter in the place of the allocator.
 #include "ferrompi/ranks.hpp"
-
-#include <cstdlib>
-#include <new>
+#include "support/allocator.hpp"
 
 using namespace ferrompi;
 
 namespace {
 
-unsigned long allocations = 0;
-unsigned long until_one_fails = 0;  // 0: none does
-int plans_of_mpi = 0;               // receives that were made and not freed
+int plans_of_mpi = 0;  // receives that were made and not freed
 
 }  // namespace
 
@@ -26,28 +22,9 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
   return PMPI_Request_free(request);
 }
 
-// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (until_one_fails > 0 && --until_one_fails == 0) throw std::bad_alloc();
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace {
 
-template <class Call>
-unsigned long allocations_of(Call call) {
-  const auto before = allocations;
-  call();
-  return allocations - before;
-}
+using test::allocations_of;
 
 // The functions that take a range, by the names that the set has.
 struct Range {
@@ -212,10 +189,10 @@ TEST_F(PersistentAllocations, ThatFailLeaveNoRequestOfMpiBehind) {
   int in = -1;
   unsigned long failures = 0;
   for (bool made = false; !made; ++failures) {
-    until_one_fails = failures + 1;
+    test::until_one_is_refused = failures + 1;
     try {
       auto plan = world.recv_init(in, previous, 7);
-      until_one_fails = 0;
+      test::until_one_is_refused = 0;
       made = true;
       EXPECT_EQ(plans_of_mpi, 1);
       plan.start();
@@ -223,7 +200,7 @@ TEST_F(PersistentAllocations, ThatFailLeaveNoRequestOfMpiBehind) {
       plan.wait();
       EXPECT_EQ(in, previous);
     } catch (const std::bad_alloc&) {
-      until_one_fails = 0;
+      test::until_one_is_refused = 0;
     }
     EXPECT_EQ(plans_of_mpi, 0) << "where allocation " << failures + 1 << " failed";
   }

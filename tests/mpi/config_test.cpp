@@ -9,8 +9,8 @@
 #include <string>
 
 #include "ferrompi/mpi_main.hpp"
+#include "support/environment.hpp"
 #include "support/outcome.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 
 #include "comm/backends/mpi/mail.hpp"
 #include "ferrompi/mpi_main.hpp"
+#include "support/environment.hpp"
 #include "support/outcome.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <string>
 
+#include "support/environment.hpp"
 #include "support/slurm_job.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

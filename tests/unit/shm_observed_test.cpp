@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/environment.hpp"
 #include "support/shm_ranks.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "comm/topology/host.hpp"
 #include "comm/topology/machine.hpp"
 #include "comm/topology/placement.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 
