@@ -1,8 +1,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "conformance/sequence_cases.hpp"
@@ -199,6 +202,48 @@ void splitting_cases(Suite<C>& suite) {
     helper.join();
     comm.barrier();
   });
+
+#ifndef NDEBUG
+  // The lower one of a pair: one of its threads waits for a message, and the other sends to itself meanwhile.
+  group.add("TwoThreadsThatSendAndReceiveInOneCommunicatorAreTold", [](const C& comm) {
+    if (!takes_threads(comm)) return;
+    const C twin = comm.duplicate();
+    const std::size_t partner = (comm.rank() ^ 1U) < comm.size() ? comm.rank() ^ 1U : comm.rank();
+    std::atomic<int> told{0};
+    const auto is_told = [&](const auto& call) {
+      try {
+        call();
+        return false;
+      } catch (const cobre::comm::InvalidOperation& error) {
+        EXPECT_NE(std::string(error.what()).find("another thread is inside"), std::string::npos) << error.what();
+        ++told;
+        return true;
+      }
+    };
+    if (comm.rank() < partner) {
+      const auto awaited = twin.channel(partner, 1);
+      const auto to_self = twin.channel(comm.rank(), 2);
+      int sent = 0;
+      bool is_out = false;
+      std::thread helper([&] { is_out = is_told([&] { EXPECT_EQ(awaited.template recv<int>(), 7); }); });
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (told == 0 && std::chrono::steady_clock::now() < give_up) {
+        if (!is_told([&] { to_self.send(sent); })) ++sent;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+      comm.barrier();
+      helper.join();
+      EXPECT_GE(told, 1);
+      if (is_out) {
+        EXPECT_EQ(awaited.template recv<int>(), 7);
+      }
+      for (int i = 0; i < sent; ++i) EXPECT_EQ(to_self.template recv<int>(), i);
+    } else {
+      comm.barrier();
+      if (comm.rank() > partner) twin.channel(partner, 1).send(7);
+    }
+  });
+#endif
 
   group.add("PartsThatAreGoneLeaveNothingOpen", [](const C& comm) {
     if (comm.topology().mpi) return;  // what the MPI library keeps is its own affair

@@ -14,6 +14,7 @@
 
 #include "comm/algorithms/mail_warnings.hpp"
 #include "comm/backends/mpi/errors.hpp"
+#include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
 #include "comm/core/waiting.hpp"
@@ -137,6 +138,11 @@ void Mail::release(Transfer& transfer) noexcept {
 }
 
 void Mail::start(Transfer& transfer) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
+  begin(transfer);
+}
+
+void Mail::begin(Transfer& transfer) {
   require_usable(transfer);
   if (to_self(transfer)) return self_.start(transfer);
   sweep();
@@ -174,11 +180,15 @@ void Mail::send_off(Transfer& transfer) {
 // Where this rank has nothing else to do, a message goes from MPI into its buffer, with nothing beside it, and a short
 // one to MPI, which as a rule waits for nobody.
 void Mail::run(Transfer& transfer, Duration timeout) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
   transfer.timeout = timeout;
   const bool out = transfer.direction == Transfer::Direction::Out;
   const bool direct = !to_self(transfer) && patience(timeout) == forever && expected_.first() == nullptr &&
                       kept_.empty() && (!out || transfer.bytes <= short_enough) && !core::has_other_work();
-  if (!direct) return Mailbox::run(transfer, timeout);
+  if (!direct) {
+    begin(transfer);
+    return await(transfer, timeout);
+  }
   require_usable(transfer);
   sweep();
   translated(transfer, [&] {
@@ -208,6 +218,11 @@ void Mail::run(Transfer& transfer, Duration timeout) {
 }
 
 void Mail::finish(Transfer& transfer, Duration timeout) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
+  await(transfer, timeout);
+}
+
+void Mail::await(Transfer& transfer, Duration timeout) {
   require_usable(transfer);
   if (to_self(transfer)) return self_.finish(transfer, timeout);
   sweep();
@@ -220,6 +235,7 @@ void Mail::finish(Transfer& transfer, Duration timeout) {
 }
 
 bool Mail::test(Transfer& transfer) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
   require_usable(transfer);
   if (to_self(transfer)) return self_.test(transfer);
   return translated(transfer, [&] {
