@@ -200,6 +200,36 @@ TEST_P(ChannelFault, ASendrecvThatTimesOutLosesNothingThatHasCome) {
   EXPECT_EQ(ranks[0].words(), "TimedOut 1, 7, 8");
 }
 
+TEST_P(ChannelFault, ASendrecvWaitsForBothNoLongerThanTheTimeout) {
+  test::Shared<Board> board;
+  auto ranks = start(2,
+                     [&](const CommBackend& comm) -> std::string {
+                       const auto channel = comm.channel(1 - comm.rank(), 0);
+                       std::vector<std::byte> message(large);
+                       if (comm.rank() == 1) {
+                         std::this_thread::sleep_for(500ms);
+                         (void)outcome_of([&] { channel.recv(message); });
+                         eventually([&] { return board->ready == 1; });
+                         return "taken";
+                       }
+                       std::array<int, 1> room{};
+                       const auto begin = std::chrono::steady_clock::now();
+                       double said = 0;
+                       try {
+                         channel.sendrecv(message, room);
+                       } catch (const cobre::comm::TimedOut& error) {
+                         said = error.waited_seconds();
+                       }
+                       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+                       ++board->ready;
+                       if (said >= 0.8 && said <= waited.count() && waited < 1.2s) return "in time";
+                       return std::to_string(waited.count()) + " s, and says " + std::to_string(said);
+                     },
+                     {.timeout = 800ms});
+  EXPECT_EQ(ranks[0].words(), "in time");
+  EXPECT_EQ(ranks[1].words(), "taken");
+}
+
 // The owner of a message may write over it as soon as its send has ended, in whichever way.
 TEST_P(ChannelFault, ASendThatIsGivenUpAtAnyMomentDeliversAllOrNothing) {
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {

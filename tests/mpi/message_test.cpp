@@ -191,6 +191,27 @@ TEST_F(MpiMessages, AreWaitedForNoLongerThanConfigured) {
   EXPECT_TRUE(take_warnings().empty());
 }
 
+TEST_F(MpiMessages, SentAndReceivedAtOnceAreWaitedForNoLongerThanConfiguredTogether) {
+  configure_timeout(1);
+  const FerrompiBackend comm = backend();
+  meet();
+  if (is(0)) {
+    const std::vector<double> message(large, 1.5);
+    std::vector<int> room(1);
+    const double waited =
+        seconds_of([&] { EXPECT_EQ(test::outcome_of([&] { comm.sendrecv(message, 1, room, 1, 9); }), "TimedOut 1"); });
+    EXPECT_GE(waited, 1.0);
+    EXPECT_LT(waited, 1.5);
+  }
+  if (is(1)) {
+    std::this_thread::sleep_for(700ms);
+    std::vector<double> room(large);
+    comm.recv(room, 0, 9);
+    EXPECT_EQ(room.back(), 1.5);
+  }
+  meet();
+}
+
 TEST_F(MpiMessages, OfADroppedRequestAreGivenUpAfterTheConfiguredTime) {
   configure_timeout(1);
   const FerrompiBackend comm = backend();

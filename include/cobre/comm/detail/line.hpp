@@ -73,11 +73,7 @@ class Line {
     using T = typename decltype(in)::element_type;
     Transfer receiving("sendrecv", from.envelope_, in.data(), in.size_bytes(), sizeof(T), true);
     Transfer sending("sendrecv", envelope_, out.data(), out.size_bytes(), Transfer::OnDrop::GiveUp);
-    sending.timeout = timeout;
-    mailbox_->start(receiving);
-    mailbox_->start(sending);
-    mailbox_->finish(sending, timeout);
-    mailbox_->finish(receiving, timeout);
+    mailbox_->exchange(sending, receiving, timeout);
     receiving.heard = true;
   }
 

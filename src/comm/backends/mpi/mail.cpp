@@ -29,7 +29,7 @@ using detail::Realm;
 using detail::Transfer;
 using Duration = std::chrono::nanoseconds;
 
-constexpr Duration forever = Duration::max();
+constexpr Duration forever = detail::for_ever;
 constexpr int looks_before_yielding = 64;
 constexpr std::size_t short_enough = 4096;                     // every MPI takes so much at once
 constexpr auto patience_at_the_end = std::chrono::seconds(1);  // with what MPI still moves

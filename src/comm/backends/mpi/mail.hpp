@@ -43,6 +43,7 @@ class Mail final : public detail::Mailbox {
   [[nodiscard]] bool test(Transfer& transfer) override;
   void abandon(Transfer& transfer) noexcept override;
   void run(Transfer& transfer, Duration timeout) override;
+  [[nodiscard]] Duration configured_timeout() const noexcept override { return timeout_; }
 
  private:
   void require_usable(const Transfer& transfer) const;
