@@ -59,6 +59,8 @@ class Mail final : public detail::Mailbox {
   void begin(Transfer& transfer);
   void await(Transfer& transfer, Duration timeout);
   void send_off(Transfer& transfer);
+  void send_directly(Transfer& transfer);
+  void receive_directly(Transfer& transfer);
   void serve_others(const Transfer& transfer);
   [[nodiscard]] bool advance(Transfer& transfer);
   [[nodiscard]] bool match_next(const detail::Envelope& envelope);
