@@ -41,67 +41,68 @@ class BasicChannel {
   BasicChannel(BasicChannel&&) noexcept = default;
   BasicChannel& operator=(BasicChannel&&) noexcept = default;
 
-  [[nodiscard]] std::size_t rank() const { return live().mailbox().rank(); }
-  [[nodiscard]] std::size_t peer_rank() const { return live().envelope().peer; }
-  [[nodiscard]] std::int64_t tag() const { return live().envelope().tag; }
+  [[nodiscard]] std::size_t rank() const { return live("rank").mailbox().rank(); }
+  [[nodiscard]] std::size_t peer_rank() const { return live("peer_rank").envelope().peer; }
+  [[nodiscard]] std::int64_t tag() const { return live("tag").envelope().tag; }
 
   /// Sends the elements of a range, or one value, as one message.
   template <class Data>
   void send(const Data& data, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().send(data, timeout);
+    live("send").send(data, timeout);
   }
 
   /// Receives one message of exactly this length. One of another length throws InvalidBufferSize and stays the next.
   template <detail::BufferLike Buffer>
   void recv(Buffer&& buffer, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().recv(std::forward<Buffer>(buffer), timeout);
+    live("recv").recv(std::forward<Buffer>(buffer), timeout);
   }
   template <CommData T>
   [[nodiscard]] T recv(std::chrono::nanoseconds timeout = detail::as_configured) const {
-    return live().template recv<T>(timeout);
+    return live("recv").template recv<T>(timeout);
   }
 
   /// Receives one message of at most this length; returns how many elements it had.
   template <detail::BufferLike Buffer>
   [[nodiscard]] std::size_t recv_some(Buffer&& buffer, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    return live().recv_some(std::forward<Buffer>(buffer), timeout);
+    return live("recv_some").recv_some(std::forward<Buffer>(buffer), timeout);
   }
 
   /// The same without waiting: nothing where no message has come.
   template <detail::BufferLike Buffer>
   [[nodiscard]] std::optional<std::size_t> try_recv(Buffer&& buffer) const {
-    return live().try_recv(std::forward<Buffer>(buffer));
+    return live("try_recv").try_recv(std::forward<Buffer>(buffer));
   }
   template <CommData T>
   [[nodiscard]] std::optional<T> try_recv() const {
-    return live().template try_recv<T>();
+    return live("try_recv").template try_recv<T>();
   }
 
   /// Sends and receives at once, so that neither of two ranks that do so has to be first.
   template <detail::BufferLike Send, detail::BufferLike Recv>
   void sendrecv(const Send& send, Recv&& recv, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().sendrecv(send, live(), std::forward<Recv>(recv), timeout);
+    const detail::Line& line = live("sendrecv");
+    line.sendrecv(send, line, std::forward<Recv>(recv), timeout);
   }
 
   /// Starts sending. A container that is moved in is owned until it is sent and handed back by `get()`; anything else
   /// is borrowed and must live until the request is over.
   template <detail::BufferLike Buffer>
   [[nodiscard]] auto isend(Buffer&& buffer) const {
-    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live(), std::forward<Buffer>(buffer));
+    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live("isend"), std::forward<Buffer>(buffer));
   }
   /// Starts receiving exactly as many elements as the buffer has, borrowed or owned likewise.
   template <detail::BufferLike Buffer>
   [[nodiscard]] auto irecv(Buffer&& buffer) const {
-    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live(), std::forward<Buffer>(buffer));
+    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live("irecv"), std::forward<Buffer>(buffer));
   }
 
  private:
   template <class>
   friend class BasicChannel;
 
-  [[nodiscard]] const detail::Line& live() const {
+  [[nodiscard]] const detail::Line& live(const char* operation) const {
     if (mailbox_ == nullptr) [[unlikely]]
-      detail::throw_channel_moved_from();
+      detail::throw_channel_moved_from(operation);
     return line_;
   }
 
@@ -111,19 +112,22 @@ class BasicChannel {
 
 namespace detail {
 
-/// The point-to-point calls of every backend, written once. A backend has `mailbox()` and `share_mailbox()`.
+/// The point-to-point calls of every backend, written once. A backend has
+///   Mailbox& mailbox(const char* operation)
+///   std::shared_ptr<Mailbox> share_mailbox(const char* operation)
+/// of which both throw InvalidCommunicator in `operation` once it was moved from.
 template <class Backend>
 class PointToPointCalls {
  public:
   /// One end of the channel between this rank and `peer` under `tag`. Not collective: the peer opens its own end.
   [[nodiscard]] BasicChannel<Backend> channel(std::size_t peer, std::int64_t tag) const {
     const Envelope envelope{peer, tag, Realm::Channel};
-    std::shared_ptr<Mailbox> mailbox = backend().share_mailbox();
+    std::shared_ptr<Mailbox> mailbox = backend().share_mailbox("channel");
     check_envelope("channel", *mailbox, envelope);
     return BasicChannel<Backend>(std::move(mailbox), envelope);
   }
   /// The largest tag that this backend can carry.
-  [[nodiscard]] std::int64_t largest_tag() const { return backend().mailbox().largest_tag(); }
+  [[nodiscard]] std::int64_t largest_tag() const { return backend().mailbox("largest_tag").largest_tag(); }
 
   /// Sends the elements of a range, or one value, to a rank.
   template <class Data>
@@ -155,9 +159,9 @@ class PointToPointCalls {
 
  private:
   [[nodiscard]] const Backend& backend() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Line line(std::string_view operation, std::size_t peer, std::int64_t tag) const {
+  [[nodiscard]] Line line(const char* operation, std::size_t peer, std::int64_t tag) const {
     const Envelope envelope{peer, tag, Realm::Plain};
-    Mailbox& mailbox = backend().mailbox();
+    Mailbox& mailbox = backend().mailbox(operation);
     check_envelope(operation, mailbox, envelope);
     return Line(mailbox, envelope);
   }

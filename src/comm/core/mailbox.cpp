@@ -16,8 +16,8 @@ void throw_invalid_tag(Where where, std::int64_t tag, std::int64_t largest) {
   throw InvalidTag(where, tag, largest);
 }
 
-void throw_channel_moved_from() {
-  throw InvalidCommunicator({"channel", 0, 1}, "the channel was moved from; use the one that it was moved to");
+void throw_channel_moved_from(const char* operation) {
+  throw InvalidCommunicator({operation, 0, 1}, "the channel was moved from; use the one that it was moved to");
 }
 
 void throw_no_mail_to_get() {

@@ -21,7 +21,7 @@
 namespace cobre::comm {
 namespace detail {
 
-[[noreturn, gnu::cold]] void throw_channel_moved_from();
+[[noreturn, gnu::cold]] void throw_channel_moved_from(const char* operation);
 [[noreturn, gnu::cold]] void throw_no_mail_to_get();
 
 /// What has to stay in its place while a message moves.
