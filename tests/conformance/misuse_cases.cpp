@@ -272,6 +272,10 @@ std::vector<Misuse> misused_messages(const CommBackend& comm, Arguments& a) {
        [&, size, self] { comm.sendrecv(a.two, size, a.other_two, self); }},
       {"sendrecv from nobody", invalid_peer("sendrecv"),
        [&, size, self] { comm.sendrecv(a.two, self, a.other_two, size); }},
+      {"sendrecv of a value to nobody", invalid_peer("sendrecv"),
+       [&, size, self] { (void)comm.sendrecv(1, size, self); }},
+      {"sendrecv of a value from nobody", invalid_peer("sendrecv"),
+       [&, size, self] { (void)comm.sendrecv(1, self, size); }},
       {"sendrecv into what is sent", wrong_length("sendrecv", 0, 2),
        [&, self] { comm.sendrecv(a.two, self, a.two, self); }},
       {"send of null through a channel", no_memory("send"), [&, self] { comm.channel(self, 5).send(a.nowhere); }},
@@ -379,7 +383,8 @@ void misuse_cases(Suite<CommBackend>& suite) {
                              {"send", refused("send"), [&] { first.send(1, 0); }},
                              {"recv", refused("recv"), [&] { first.recv(a.two, 0); }},
                              {"recv of a value", refused("recv"), [&] { (void)first.recv<int>(0); }},
-                             {"sendrecv", refused("sendrecv"), [&] { first.sendrecv(a.two, 0, a.other_two, 0); }}});
+                             {"sendrecv", refused("sendrecv"), [&] { first.sendrecv(a.two, 0, a.other_two, 0); }},
+                             {"sendrecv of a value", refused("sendrecv"), [&] { (void)first.sendrecv(1, 0, 0); }}});
     // NOLINTEND(bugprone-use-after-move)
   });
 
@@ -399,8 +404,11 @@ void misuse_cases(Suite<CommBackend>& suite) {
                            {"try_recv", refused("try_recv"), [&] { (void)first.try_recv(a.two); }},
                            {"try_recv of a value", refused("try_recv"), [&] { (void)first.try_recv<int>(); }},
                            {"sendrecv", refused("sendrecv"), [&] { first.sendrecv(a.two, a.other_two); }},
+                           {"sendrecv of a value", refused("sendrecv"), [&] { (void)first.sendrecv(1); }},
                            {"isend", refused("isend"), [&] { (void)first.isend(a.two); }},
-                           {"irecv", refused("irecv"), [&] { (void)first.irecv(a.two); }}});
+                           {"isend of a value", refused("isend"), [&] { (void)first.isend(1); }},
+                           {"irecv", refused("irecv"), [&] { (void)first.irecv(a.two); }},
+                           {"irecv of a value", refused("irecv"), [&] { (void)first.irecv<int>(); }}});
     // NOLINTEND(bugprone-use-after-move)
   });
 

@@ -83,6 +83,13 @@ class BasicChannel {
     const detail::Line& line = live("sendrecv");
     line.sendrecv(send, line, std::forward<Recv>(recv), timeout);
   }
+  /// One value out, one value in.
+  template <class T>
+  requires(!detail::BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, std::chrono::nanoseconds timeout = detail::as_configured) const {
+    const detail::Line& line = live("sendrecv");
+    return line.sendrecv(value, line, timeout);
+  }
 
   /// Starts sending. A container that is moved in is owned until it is sent and handed back by `get()`; anything else
   /// is borrowed and must live until the request is over.
@@ -90,10 +97,20 @@ class BasicChannel {
   [[nodiscard]] auto isend(Buffer&& buffer) const {
     return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live("isend"), std::forward<Buffer>(buffer));
   }
+  /// Of one value, which is copied.
+  template <class T>
+  requires(!detail::BufferLike<T>) [[nodiscard]] PendingMail<T> isend(const T& value) const {
+    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live("isend"), value);
+  }
   /// Starts receiving exactly as many elements as the buffer has, borrowed or owned likewise.
   template <detail::BufferLike Buffer>
   [[nodiscard]] auto irecv(Buffer&& buffer) const {
     return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live("irecv"), std::forward<Buffer>(buffer));
+  }
+  /// One value, from `get()`.
+  template <CommData T>
+  [[nodiscard]] PendingMail<T> irecv() const {
+    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live("irecv"), T{});
   }
 
  private:
@@ -150,6 +167,12 @@ class PointToPointCalls {
     line("sendrecv", destination, tag)
         .sendrecv(send, line("sendrecv", source, tag), std::forward<Recv>(recv), as_configured);
   }
+  /// One value out, one value in.
+  template <class T>
+  requires(!BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, std::size_t destination, std::size_t source, std::int64_t tag = 0) const {
+    return line("sendrecv", destination, tag).sendrecv(value, line("sendrecv", source, tag), as_configured);
+  }
 
  protected:
   ~PointToPointCalls() = default;
@@ -172,14 +195,24 @@ concept CarriesMessagesOf = requires(const C& channel, std::span<T> buffer, std:
                                      std::vector<T>&& owned, std::chrono::nanoseconds timeout) {
   { channel.send(input) } -> std::same_as<void>;
   { channel.send(value) } -> std::same_as<void>;
+  { channel.send(input, timeout) } -> std::same_as<void>;
+  { channel.send(value, timeout) } -> std::same_as<void>;
   { channel.recv(buffer) } -> std::same_as<void>;
   { channel.recv(buffer, timeout) } -> std::same_as<void>;
   { channel.template recv<T>() } -> std::same_as<T>;
+  { channel.template recv<T>(timeout) } -> std::same_as<T>;
   { channel.recv_some(buffer) } -> std::same_as<std::size_t>;
+  { channel.recv_some(buffer, timeout) } -> std::same_as<std::size_t>;
   { channel.try_recv(buffer) } -> std::same_as<std::optional<std::size_t>>;
   { channel.template try_recv<T>() } -> std::same_as<std::optional<T>>;
   { channel.sendrecv(input, buffer) } -> std::same_as<void>;
+  { channel.sendrecv(input, buffer, timeout) } -> std::same_as<void>;
+  { channel.sendrecv(value) } -> std::same_as<T>;
+  { channel.sendrecv(value, timeout) } -> std::same_as<T>;
   { channel.isend(input) } -> std::same_as<MailRequest>;
+  { channel.isend(value) } -> std::same_as<PendingMail<T>>;
+  { channel.irecv(buffer) } -> std::same_as<MailRequest>;
+  { channel.template irecv<T>() } -> std::same_as<PendingMail<T>>;
   { channel.irecv(std::move(owned)) } -> std::same_as<PendingMail<std::vector<T>>>;
 };
 
@@ -191,6 +224,7 @@ concept SendsAndReceives = requires(const C& comm, std::span<T> buffer, std::spa
   { comm.recv(buffer, peer, tag) } -> std::same_as<void>;
   { comm.template recv<T>(peer, tag) } -> std::same_as<T>;
   { comm.sendrecv(input, peer, buffer, peer, tag) } -> std::same_as<void>;
+  { comm.sendrecv(value, peer, peer, tag) } -> std::same_as<T>;
 };
 
 }  // namespace detail

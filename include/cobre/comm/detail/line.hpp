@@ -76,6 +76,14 @@ class Line {
     mailbox_->exchange(sending, receiving, timeout);
     receiving.heard = true;
   }
+  template <class T>
+  requires(!BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, const Line& from, std::chrono::nanoseconds timeout) const {
+    require_comm_data<T>();
+    T result;
+    sendrecv(std::span<const T, 1>(&value, 1), from, std::span<T, 1>(&result, 1), timeout);
+    return result;
+  }
 
   template <class Buffer>
   [[nodiscard]] auto outgoing(std::string_view operation, const Buffer& buffer) const {
