@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "conformance/sequence_cases.hpp"
 #include "conformance/suite.hpp"
@@ -183,6 +184,34 @@ void splitting_cases(Suite<C>& suite) {
     std::thread helper([&] { run_random_operations(*other, 60, 5); });
     run_random_operations(one, 60, 6);
     helper.join();
+  });
+
+  group.add("TwoThreadsDivideAndPlanAndTalkOnACommunicatorEach", [](const C& comm) {
+    if constexpr (cobre::comm::PersistentCollectives<C>) {
+      if (!takes_threads(comm)) return;
+      const C twins[] = {comm.duplicate(), comm.duplicate()};
+      const auto use = [](const C& whole, std::size_t seed) {
+        const std::size_t size = whole.size();
+        for (std::size_t round = 0; round < 2; ++round) {
+          const std::vector<double> mine(3, static_cast<double>(seed + round));
+          std::vector<double> sums(3);
+          auto plan = whole.allreduce_init(mine, sums, ReduceOp::Sum);
+          plan.start();
+          const auto part = whole.split(static_cast<int>(whole.rank() % 2), -static_cast<int>(whole.rank()));
+          const C twin = part->duplicate();
+          const std::size_t to = (twin.rank() + 1) % twin.size();
+          const std::size_t from = (twin.rank() + twin.size() - 1) % twin.size();
+          EXPECT_EQ(twin.sendrecv(seed + twin.rank(), to, from), seed + from);
+          EXPECT_EQ(whole.sendrecv(seed + whole.rank(), size - 1 - whole.rank(), size - 1 - whole.rank()),
+                    seed + size - 1 - whole.rank());
+          plan.wait();
+          EXPECT_EQ(sums, std::vector<double>(3, static_cast<double>((seed + round) * size)));
+        }
+      };
+      std::thread helper([&] { use(twins[1], 1000); });
+      use(twins[0], 500);
+      helper.join();
+    }
   });
 
   group.add("TwoThreadsSendToThemselvesOnADuplicateEach", [](const C& comm) {

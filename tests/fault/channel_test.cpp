@@ -66,6 +66,34 @@ TEST_P(ChannelFault, ASenderLearnsThatItsPeerWasKilled) {
   EXPECT_EQ(ranks[0].words(), "PeerFailed 1");
 }
 
+// One death, and each of the others in another call.
+TEST_P(ChannelFault, WhoeverWaitsForARequestOrForBothOrLooksAgainAndAgainLearnsThatItsPeerWasKilled) {
+  for (const auto before : {0ms, 60ms}) {  // while the others still spin, and while they sleep
+    test::Shared<Board> board;
+    auto ranks = start(5, [&](const CommBackend& comm) -> std::string {
+      if (comm.rank() == 1) {
+        eventually([&] { return board->ready == 4; });
+        std::this_thread::sleep_for(before);
+        raise(SIGKILL);
+      }
+      const auto channel = comm.channel(1, 0);
+      const std::vector<std::byte> message(large);
+      std::vector<std::byte> room(large);
+      ++board->ready;
+      const std::string outcome = outcome_of([&] {
+        switch (comm.rank()) {
+          case 0: return channel.irecv(room).wait();
+          case 2: return channel.isend(message).wait();
+          case 3: return channel.sendrecv(message, room);
+          default: eventually([&] { return channel.try_recv(room).has_value(); });
+        }
+      });
+      return outcome.substr(0, 12);
+    });
+    for (const std::size_t rank : {0U, 2U, 3U, 4U}) EXPECT_EQ(ranks[rank].words(), "PeerFailed 1") << "rank " << rank;
+  }
+}
+
 TEST_P(ChannelFault, WhatAPeerSentBeforeItLeftStillArrives) {
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
     const auto channel = comm.channel(1 - comm.rank(), 5);
