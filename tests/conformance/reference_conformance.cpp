@@ -100,6 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault::GatherAlwaysToRankZero, Fault::ScatterGivesEveryoneTheFirstBlock,
                     Fault::AlltoallIsNotTransposed, Fault::ReduceAlwaysToRankZero,
                     Fault::ScanInRankOrderInsteadOfTheTree, Fault::ExscanIncludesTheRankItself,
-                    Fault::ReduceScatterGivesTheFirstBlock));
+                    Fault::ReduceScatterGivesTheFirstBlock, Fault::MessagesOvertake, Fault::RealmsMeet,
+                    Fault::TagIgnored, Fault::MisfitIsLost, Fault::DroppedReceiveTakesItsMessage, Fault::ColourIgnored,
+                    Fault::KeyIgnored, Fault::PartsShareTheirMessages));
 
 }  // namespace

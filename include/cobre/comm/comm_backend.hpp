@@ -143,11 +143,11 @@ class CommBackend : public detail::Collectives<CommBackend>,
     visit([&](const auto& backend) { backend.conduct(record, call); });
   }
 
-  [[nodiscard]] detail::Mailbox& mailbox() const {
-    return visit([](const auto& backend) -> detail::Mailbox& { return backend.mailbox(); });
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const {
+    return visit([=](const auto& backend) -> detail::Mailbox& { return backend.mailbox(operation); });
   }
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const {
-    return visit([](const auto& backend) { return backend.share_mailbox(); });
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const {
+    return visit([=](const auto& backend) { return backend.share_mailbox(operation); });
   }
 
   AnyBackend backend_;

@@ -232,15 +232,11 @@ const ExecutionTopology& FerrompiBackend::topology() const {
   return state("topology").topology;
 }
 
-detail::Mailbox& FerrompiBackend::mailbox() const {
-  const detail::MpiState& whole = state("channel");
-  if (!whole.gate->broken.empty()) [[unlikely]]
-    throw InvalidCommunicator(whole.where("channel"), whole.gate->broken);
-  return *whole.mail;
+detail::Mailbox& FerrompiBackend::mailbox(const char* operation) const {
+  return *state(operation).mail;
 }
-std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox() const {
-  (void)mailbox();
-  return state_->mail;
+std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox(const char* operation) const {
+  return state(operation).mail;
 }
 
 MPI_Comm FerrompiBackend::native() const {
