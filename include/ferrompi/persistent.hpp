@@ -68,6 +68,7 @@ class [[nodiscard]] PersistentRequest {
   friend struct detail::PersistentAccess;
   friend void start_all(std::span<PersistentRequest> requests);
   friend void wait_all(std::span<PersistentRequest> requests);
+  friend bool test_all(std::span<PersistentRequest> requests);
 
   PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
                     detail::Life communicator, detail::HoldPtr hold,
@@ -94,6 +95,9 @@ class [[nodiscard]] PersistentRequest {
   void begin_round(const Place& place);
   /// Waits for the end of the round and gives what MPI says of it.
   [[nodiscard]] int end_round(MPI_Status& status, const char* operation);
+  static void end_rounds(std::span<PersistentRequest> requests, const char* operation);
+  /// Whether MPI would not wait any more.
+  [[nodiscard]] bool is_over(const char* operation) const;
   void finished(const MPI_Status& status);
 
   MPI_Request native_;

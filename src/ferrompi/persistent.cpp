@@ -142,15 +142,16 @@ void start_all(std::span<PersistentRequest> requests) {
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i].begin_round({"start_all", i, requests.size()});
 }
 
-void wait_all(std::span<PersistentRequest> requests) {
+// One by one here too: MPI_Waitall hides errors on Open MPI 4.1.
+void PersistentRequest::end_rounds(std::span<PersistentRequest> requests, const char* operation) {
   std::exception_ptr first;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& request = requests[i];
     if (!request.is_active()) continue;
     try {
       MPI_Status status{};
-      if (const int code = request.end_round(status, "wait_all"); code != MPI_SUCCESS) {
-        throw MpiError("wait_all", code, detail::text_of("request ", i, " of ", requests.size()));
+      if (const int code = request.end_round(status, operation); code != MPI_SUCCESS) {
+        throw MpiError(operation, code, detail::text_of("request ", i, " of ", requests.size()));
       }
       request.finished(status);
     } catch (...) {
@@ -158,6 +159,29 @@ void wait_all(std::span<PersistentRequest> requests) {
     }
   }
   if (first) std::rethrow_exception(first);
+}
+
+bool PersistentRequest::is_over(const char* operation) const {
+  if (!active_) return true;
+  detail::require_running(operation);
+  const detail::CallGuard guard(operation);
+  MPI_Status status{};
+  int finished = 0;
+  // An error is for the wait that follows.
+  return MPI_Request_get_status(native_, &finished, &status) != MPI_SUCCESS || finished != 0;
+}
+
+void wait_all(std::span<PersistentRequest> requests) {
+  PersistentRequest::end_rounds(requests, "wait_all");
+}
+
+// MPI_Testall hides errors on Open MPI 4.1, and takes rounds of persistent collectives for failed ones on MPICH 4.0.2.
+bool test_all(std::span<PersistentRequest> requests) {
+  for (const auto& request : requests) {
+    if (!request.is_over("test_all")) return false;
+  }
+  PersistentRequest::end_rounds(requests, "test_all");
+  return true;
 }
 
 }  // namespace ferrompi

@@ -100,7 +100,7 @@ template <class Array>
 constexpr bool tells_in_status = hides_failed_plans&& std::is_same_v<Array, std::span<PersistentRequest>>;
 
 // After a call that completes several: looks at the status of each place. With MPI_SUCCESS the standard leaves the
-// error field of the statuses alone, so it is not read unless we have written to it.
+// error field of the statuses alone, so it is not read.
 template <class Array, class Places>
 void settle(const BatchOf<Array>& batch, int code, const char* operation, const Places& places) {
   if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) {
@@ -113,7 +113,7 @@ void settle(const BatchOf<Array>& batch, int code, const char* operation, const 
   for (const auto place : places) {
     const auto& status = batch.statuses[k++];
     if (!is_under_way(batch.requests[place])) continue;
-    if ((code == MPI_SUCCESS && !tells_in_status<Array>) || status.MPI_ERROR == MPI_SUCCESS) {
+    if (code == MPI_SUCCESS || status.MPI_ERROR == MPI_SUCCESS) {
       failures.complete(batch, place, status);
     } else if (status.MPI_ERROR != MPI_ERR_PENDING) {
       failures.fail(batch, place, status.MPI_ERROR);
@@ -134,8 +134,7 @@ static void wait_all(const BatchOf<RequestArray>& batch) {
   settle(batch, code, "wait_all", std::views::iota(std::size_t{0}, batch.natives.size()));
 }
 
-template <class Array>
-static bool test_all(const BatchOf<Array>& batch) {
+static bool test_all(const BatchOf<RequestArray>& batch) {
   require_running("test_all");
   const int count = batch.count("test_all");
   int code = MPI_SUCCESS;
@@ -197,7 +196,9 @@ static std::optional<std::size_t> wait_any(const BatchOf<Array>& batch) {
 
 template <class Array>
 static std::optional<std::size_t> test_any(const BatchOf<Array>& batch) {
-  if constexpr (tells_in_status<Array>) return complete_any(batch, "test_any", test_one_by_one);
+  if constexpr (hides_failed_plans && std::is_same_v<Array, std::span<PersistentRequest>>) {
+    return complete_any(batch, "test_any", test_one_by_one);
+  }
   return complete_any(batch, "test_any", [](int count, MPI_Request* natives, int* index, MPI_Status* status) {
     int finished = 0;
     const int code = MPI_Testany(count, natives, index, &finished, status);
@@ -235,10 +236,7 @@ static BatchOf<Array> batch_of(Array requests, std::size_t size, std::span<std::
   natives.resize(size);
   statuses.resize(size);
   indices.resize(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    natives[i] = native_under_way(requests[i]);
-    if constexpr (tells_in_status<Array>) statuses[i].MPI_ERROR = MPI_SUCCESS;
-  }
+  for (std::size_t i = 0; i < size; ++i) natives[i] = native_under_way(requests[i]);
   return {requests, natives, statuses, indices, places};
 }
 
@@ -318,9 +316,6 @@ std::span<const std::size_t> RequestSet::test_some() {
   return detail::complete_some(batch(), "test_some", &MPI_Testsome);
 }
 
-bool test_all(std::span<PersistentRequest> requests) {
-  return detail::test_all(detail::batch_of(requests, requests.size()));
-}
 std::optional<std::size_t> wait_any(std::span<PersistentRequest> requests) {
   return detail::wait_any(detail::batch_of(requests, requests.size()));
 }

@@ -164,7 +164,7 @@ inline constexpr bool frees_failed_plans = false;
 #endif
 
 // Open MPI 4.1 says of a round that failed that it went well where several are waited for or tested: MPI_Waitall and
-// MPI_Testall tell in the status alone, and MPI_Testany nowhere.
+// MPI_Testall tell in the status alone, which is stepped around for every library, and MPI_Testany nowhere.
 #if defined(OPEN_MPI)
 inline constexpr bool hides_failed_plans = true;
 #else
