@@ -38,7 +38,7 @@ build: packages ## compile everything for PRESET
 bench: packages ## build and run the benchmarks
 	@tools/dev/build --jobs $(JOBS) openmpi bench
 
-nightly: packages ## measure, and fail where a ratio became 15 % worse than in bench/baseline.json
+nightly: packages ## measure for some twenty minutes, fail where a stored ratio of bench/ became 15 % worse
 	@tools/dev/build --jobs $(JOBS) openmpi nightly
 
 docs: packages ## the site and the reference of every class, in build/docs/site

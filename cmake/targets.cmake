@@ -13,10 +13,10 @@ target_compile_options(cobre_compile_options INTERFACE
   # The bits of a reduction must not depend on whether a compiler fused a multiplication into an addition.
   -ffp-contract=off)
 # Where several sources are compiled as one (UNITY_BUILD), each is a file that another one includes, and sees what is local to
-# others. Where each is compiled by itself these warnings are on.
+# others. clang does not mind that; of GCC these warnings are on where each is compiled by itself.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 target_compile_options(cobre_compile_options INTERFACE
-  "$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>")
+  "$<$<AND:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<CXX_COMPILER_ID:GNU>>:-Wno-shadow;-Wno-subobject-linkage>")
 if(COBRE_COMM_CRASH_POINTS)
   target_compile_definitions(cobre_compile_options INTERFACE COBRE_COMM_CRASH_POINTS)
 endif()

@@ -1,9 +1,12 @@
 # How a test joins the suite.
 #
-#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [RUN_SERIAL])
+#   cobre_add_test(<name> SOURCES … [LIBRARIES …] [LABELS …] [ENVIRONMENT …] [COST <n>] [RUN_SERIAL])
 #                                       a GoogleTest program, one CTest entry a test; RUN_SERIAL: each of which runs alone
+#   cobre_add_test(<name> BY_SUITE SOURCES … [LIBRARIES …] [LABELS …])
+#                                       one entry a suite: for cases that take less time than a process, and leave nothing behind
 #   cobre_add_mpi_test(<name> SOURCES … [LIBRARIES …] RANKS 1 2 3 …)     the same, run under the MPI launcher, one entry a rank count
 #
+# COST is CTest's: what has more begins sooner, so that the longest, and those that need two cores, do not end alone.
 # CONTRIBUTING.md says what the labels mean. A configuration builds the tests that it runs and no other: the programs of
 # the others are targets, but nobody asks for them.
 
@@ -73,6 +76,30 @@ endfunction()
 cobre_add_test_headers(cobre_test_headers)
 cobre_add_test_headers(cobre_comm_test_headers LIBRARIES cobre::comm HEADERS <cobre/comm.hpp>)
 
+# What users include is most of what the compiler reads of an example or of a program on a page. Nothing is in the parsed header
+# but that one, so it hides no other that such a program forgot.
+function(cobre_add_user_headers name library header)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "int main() {}\n")
+  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE cobre_compile_options ${library})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  target_precompile_headers(${name} PRIVATE ${header})
+endfunction()
+cobre_add_user_headers(cobre_comm_user_headers cobre::comm <cobre/comm.hpp>)
+if(COBRE_COMM_MPI)
+  cobre_add_user_headers(ferrompi_user_headers ferrompi::ferrompi <ferrompi/ferrompi.hpp>)
+endif()
+
+# cobre_borrow_user_headers(<target> <its source>): whichever of the two it includes
+function(cobre_borrow_user_headers target source)
+  file(STRINGS ${source} includes REGEX "^#include <(cobre/comm|ferrompi/ferrompi)\\.hpp>")
+  if(includes MATCHES "cobre")
+    target_precompile_headers(${target} REUSE_FROM cobre_comm_user_headers)
+  elseif(includes)
+    target_precompile_headers(${target} REUSE_FROM ferrompi_user_headers)
+  endif()
+endfunction()
+
 if(COBRE_COMM_MPI AND COBRE_COMM_SANITIZE MATCHES "address")
   set(cobre_test_extras ${PROJECT_SOURCE_DIR}/tests/sanitizers/mpi_leaks.cpp)
 endif()
@@ -91,19 +118,37 @@ function(cobre_test_target name)
   endif()
 endfunction()
 
+# What is in the program is known once it is built, as with gtest_discover_tests().
+function(cobre_discover_suites name labels)
+  set(entries ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${entries} VERBATIM COMMAND ${CMAKE_COMMAND}
+    -DPROGRAM=$<TARGET_FILE:${name}> -DNAME=${name} "-DLABELS=${labels}" -DOUTPUT=${entries}
+    -P ${PROJECT_SOURCE_DIR}/cmake/discover_suites.cmake)
+  set(included ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+  file(WRITE ${included}
+    "if(EXISTS [==[${entries}]==])\n  include([==[${entries}]==])\nelse()\n  add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${included})
+endfunction()
+
 function(cobre_add_test name)
-  cmake_parse_arguments(arg "RUN_SERIAL" "" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "RUN_SERIAL;BY_SUITE" "COST" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   cobre_test_target(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} GTest::gtest_main)
   cobre_leave_to_tests(${name})
   cobre_test_is_wanted(wanted ${arg_LABELS})
-  if(wanted)
+  if(wanted AND arg_BY_SUITE)
     cobre_build_for_tests(${name})
-    set(environment "")
+    cobre_discover_suites(${name} "${arg_LABELS}")
+  elseif(wanted)
+    cobre_build_for_tests(${name})
+    set(more "")
     if(arg_ENVIRONMENT)
-      set(environment ENVIRONMENT "${arg_ENVIRONMENT}")
+      list(APPEND more ENVIRONMENT "${arg_ENVIRONMENT}")
+    endif()
+    if(arg_COST)
+      list(APPEND more COST ${arg_COST})
     endif()
     gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES
-      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL} ${environment})
+      LABELS "${arg_LABELS}" TIMEOUT 60 RUN_SERIAL ${arg_RUN_SERIAL} ${more})
   endif()
 endfunction()
 

@@ -158,7 +158,7 @@ int main(int argc, char**) {
                 "nonblocking", "own buffers", "native");
   }
   barrier(world);
-  for (const std::size_t count : {1, 4, 32, 128}) broadcast(world, count);
-  for (const std::size_t count : {1, 4, 32, 128, 4800, 9600, 400'000}) allreduce(world, count);
-  for (const std::size_t total : {12, 36, 120, 28'800, 399'360}) allgatherv(world, total);
+  for (const std::size_t count : {1UL, 4UL, 32UL, 128UL}) broadcast(world, count);
+  for (const std::size_t count : {1UL, 4UL, 32UL, 128UL, 4800UL, 9600UL, 400'000UL}) allreduce(world, count);
+  for (const std::size_t total : {12UL, 36UL, 120UL, 28'800UL, 399'360UL}) allgatherv(world, total);
 }

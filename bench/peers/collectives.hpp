@@ -113,22 +113,24 @@ class Point {
       }
       return true;
     };
-    if (operation_ == "reduce" || operation_ == "scan") {
-      const bool scans = operation_ == "scan";
-      const double sum = sum_up_to(scans ? ranks_.rank + 1 : ranks_.size);
+    if (operation_ == "reduce" || operation_ == "scan" || operation_ == "exscan") return reduce_or_scan(pace);
+    if (operation_ == "reduce_scatter_block") {
+      const double sum = sum_up_to(ranks_.size);
       return measure(
           pace,
-          [&, scans](std::size_t i) {
-            const auto send = send_[i].first(count_);
-            const auto recv = recv_[i].first(count_);
-            scans ? ranks_.scan(send, recv) : ranks_.reduce(send, recv);
-          },
-          [&, scans, root, sum](std::size_t i) { return (!scans && !root) || all_are(recv_[i].first(count_), sum); });
+          [&, part](std::size_t i) { ranks_.reduce_scatter_block(send_[i].first(part * ranks), recv_[i].first(part)); },
+          [&, part, sum](std::size_t i) { return all_are(recv_[i].first(part), sum); });
     }
-    if (operation_ == "gather") {
+    if (operation_ == "gather" || operation_ == "allgather") {
+      const bool to_all = operation_ == "allgather";
       return measure(
-          pace, [&, part](std::size_t i) { ranks_.gather(send_[i].first(part), recv_[i].first(part * ranks)); },
-          [&, root](std::size_t i) { return !root || each_sent_its_own(recv_[i]); });
+          pace,
+          [&, part, to_all](std::size_t i) {
+            const auto send = send_[i].first(part);
+            const auto recv = recv_[i].first(part * ranks);
+            to_all ? ranks_.allgather(send, recv) : ranks_.gather(send, recv);
+          },
+          [&, root, to_all](std::size_t i) { return (!to_all && !root) || each_sent_its_own(recv_[i]); });
     }
     if (operation_ == "scatter") {
       return measure(
@@ -155,6 +157,27 @@ class Point {
         [&, root](std::size_t i) { return ranks_.rank > 1 || all_are(recv_[i].first(count_), root ? 2.0 : 1.0); });
     for (double& time : times) time /= 2;
     return times;
+  }
+
+  std::vector<double> reduce_or_scan(Pace pace) {
+    enum class Kind { Reduce, Scan, Exscan };
+    const Kind kind = operation_ == "reduce" ? Kind::Reduce : operation_ == "scan" ? Kind::Scan : Kind::Exscan;
+    const bool root = ranks_.rank == 0;
+    // Of nobody before it, the first rank of an exscan has no sum.
+    const bool has_result = kind == Kind::Scan || root == (kind == Kind::Reduce);
+    const double sum = sum_up_to(kind == Kind::Reduce ? ranks_.size : ranks_.rank + (kind == Kind::Scan ? 1 : 0));
+    return measure(
+        pace,
+        [&, kind](std::size_t i) {
+          const auto send = send_[i].first(count_);
+          const auto recv = recv_[i].first(count_);
+          switch (kind) {
+            case Kind::Reduce: return ranks_.reduce(send, recv);
+            case Kind::Scan: return ranks_.scan(send, recv);
+            case Kind::Exscan: return ranks_.exscan(send, recv);
+          }
+        },
+        [&, has_result, sum](std::size_t i) { return !has_result || all_are(recv_[i].first(count_), sum); });
   }
 
   // The same with counts and displacements: who has which part is said by each call.

@@ -32,6 +32,13 @@ struct Ranks {
   static void scan(std::span<const double> send, std::span<double> recv) {
     MPI_Scan(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
+  static void exscan(std::span<const double> send, std::span<double> recv) {
+    MPI_Exscan(send.data(), recv.data(), static_cast<int>(send.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  static void reduce_scatter_block(std::span<const double> send, std::span<double> recv) {
+    const int part = static_cast<int>(recv.size());
+    MPI_Reduce_scatter_block(send.data(), recv.data(), part, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
   static void gather(std::span<const double> send, std::span<double> recv) {
     const int part = static_cast<int>(send.size());
     MPI_Gather(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -39,6 +46,10 @@ struct Ranks {
   static void scatter(std::span<const double> send, std::span<double> recv) {
     const int part = static_cast<int>(recv.size());
     MPI_Scatter(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  static void allgather(std::span<const double> send, std::span<double> recv) {
+    const int part = static_cast<int>(send.size());
+    MPI_Allgather(send.data(), part, MPI_DOUBLE, recv.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
   }
   void alltoall(std::span<const double> send, std::span<double> recv) const {
     const int part = static_cast<int>(send.size()) / size;

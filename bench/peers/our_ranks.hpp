@@ -31,8 +31,15 @@ struct OurRanks {
   void scan(std::span<const double> send, std::span<double> recv) const {
     comm.scan(send, recv, cobre::comm::ReduceOp::Sum);
   }
+  void exscan(std::span<const double> send, std::span<double> recv) const {
+    comm.exscan(send, recv, cobre::comm::ReduceOp::Sum);
+  }
+  void reduce_scatter_block(std::span<const double> send, std::span<double> recv) const {
+    comm.reduce_scatter_block(send, recv, cobre::comm::ReduceOp::Sum);
+  }
   void gather(std::span<const double> send, std::span<double> recv) const { comm.gather(send, recv, 0); }
   void scatter(std::span<const double> send, std::span<double> recv) const { comm.scatter(send, recv, 0); }
+  void allgather(std::span<const double> send, std::span<double> recv) const { comm.allgather(send, recv); }
   void alltoall(std::span<const double> send, std::span<double> recv) const { comm.alltoall(send, recv); }
   void gatherv(std::span<const double> send, std::span<double> recv, const Parts& parts) const {
     comm.gatherv(send, recv, parts.counts, parts.displs, 0);

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
 #ifdef COBRE_COMM_HAS_MPI
   if (how == "mpi") {
     MPI_Init(&argc, &argv);
-    sum_up(cobre::comm::FerrompiBackend(MPI_COMM_WORLD), "mpi");
+    sum_up(cobre::comm::FerrompiBackend(MPI_COMM_WORLD, cobre::comm::MpiConfig()), "mpi");
     MPI_Finalize();
   }
 #endif

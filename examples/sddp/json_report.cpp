@@ -3,9 +3,13 @@
 #include "report.hpp"
 
 namespace sddp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string to_json(const Report& report) {
-  using Json = nlohmann::ordered_json;
   const Iteration last = report.trace.empty() ? Iteration{} : report.trace.back();
   const Dimensions& d = report.dimensions;
   Json json{{"case",

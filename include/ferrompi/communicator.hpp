@@ -30,36 +30,43 @@ class TopologyInfo;
 //   ix(...)       returns a Request; a container that is moved in makes it a Pending, which owns it
 //   x_init(...)   returns a PersistentRequest that borrows its buffers; an Info may follow the arguments
 //
-// and of each the one that ends in `_inplace`, with one buffer instead of send and recv.
+// and of each the one that ends in `_inplace`, with one buffer instead of send and recv. Persistent forms and those in
+// place take a variable for a buffer of one element.
 #define FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                               \
   template <class... A>                                                                                     \
   [[nodiscard]] FERROMPI_INLINE auto name(A&&... args) const {                                              \
+    detail::require_packed(#name, group_, args...);                                                         \
     return detail::Op::run(detail::Blocking{#name}, group_, std::forward<A>(args)...);                      \
   }                                                                                                         \
   template <class... A>                                                                                     \
   [[nodiscard]] auto i##name(A&&... args) const {                                                           \
+    detail::require_packed("i" #name, group_, args...);                                                     \
     return detail::start_any<detail::Op>(detail::Nonblocking{"i" #name}, group_, std::forward<A>(args)...); \
   }                                                                                                         \
   template <class... A>                                                                                     \
   [[nodiscard]] auto name##_init(A&&... args) const {                                                       \
+    detail::require_packed(#name "_init", group_, args...);                                                 \
     return detail::plan_with_info<detail::Op, false>(detail::Persistent{#name "_init"}, group_,             \
                                                      std::forward<A>(args)...);                             \
   }
-#define FERROMPI_ALL_FORMS(name, Op)                                                                   \
-  FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                                \
-  template <class... A>                                                                                \
-  FERROMPI_INLINE void name##_inplace(A&&... args) const {                                             \
-    detail::Op::run_inplace(detail::Blocking{#name "_inplace"}, group_, std::forward<A>(args)...);     \
-  }                                                                                                    \
-  template <class... A>                                                                                \
-  [[nodiscard]] auto i##name##_inplace(A&&... args) const {                                            \
-    return detail::start<detail::Op, true>(detail::Nonblocking{"i" #name "_inplace"}, group_,          \
-                                           std::forward<A>(args)...);                                  \
-  }                                                                                                    \
-  template <class... A>                                                                                \
-  [[nodiscard]] auto name##_init_inplace(A&&... args) const {                                          \
-    return detail::plan_with_info<detail::Op, true>(detail::Persistent{#name "_init_inplace"}, group_, \
-                                                    std::forward<A>(args)...);                         \
+#define FERROMPI_ALL_FORMS(name, Op)                                                                       \
+  FERROMPI_OUT_OF_PLACE_FORMS(name, Op)                                                                    \
+  template <class... A>                                                                                    \
+  FERROMPI_INLINE void name##_inplace(A&&... args) const {                                                 \
+    detail::require_packed(#name "_inplace", group_, args...);                                             \
+    detail::run_inplace<detail::Op>(detail::Blocking{#name "_inplace"}, group_, std::forward<A>(args)...); \
+  }                                                                                                        \
+  template <class... A>                                                                                    \
+  [[nodiscard]] auto i##name##_inplace(A&&... args) const {                                                \
+    detail::require_packed("i" #name "_inplace", group_, args...);                                         \
+    return detail::start_inplace<detail::Op>(detail::Nonblocking{"i" #name "_inplace"}, group_,            \
+                                             std::forward<A>(args)...);                                    \
+  }                                                                                                        \
+  template <class... A>                                                                                    \
+  [[nodiscard]] auto name##_init_inplace(A&&... args) const {                                              \
+    detail::require_packed(#name "_init_inplace", group_, args...);                                        \
+    return detail::plan_with_info<detail::Op, true>(detail::Persistent{#name "_init_inplace"}, group_,     \
+                                                    std::forward<A>(args)...);                             \
   }
 
 /// Move-only, because copying one is a collective operation: that is spelled `duplicate()`. A moved-from communicator
@@ -179,31 +186,37 @@ class [[nodiscard]] Communicator {
   /// send(buffer or value, destination, tag). Returns when the buffer may be used again.
   template <class S>
   FERROMPI_INLINE void send(S&& buffer, int destination, int tag) const {
+    detail::require_packed("send", group_, buffer);
     detail::Send::run(detail::Blocking{"send"}, group_, std::forward<S>(buffer), destination, tag);
   }
   /// The same, and returns only when the other side has begun to receive.
   template <class S>
   FERROMPI_INLINE void ssend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("ssend", group_, buffer);
     detail::Ssend::run(detail::Blocking{"ssend"}, group_, std::forward<S>(buffer), destination, tag);
   }
   /// A Request that borrows the buffer, or a Pending that owns what was moved in, or a copy of a value.
   template <class S>
   [[nodiscard]] auto isend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("isend", group_, buffer);
     return detail::start_any<detail::Send>(detail::Nonblocking{"isend"}, group_, std::forward<S>(buffer), destination,
                                            tag);
   }
   template <class S>
   [[nodiscard]] auto issend(S&& buffer, int destination, int tag) const {
+    detail::require_packed("issend", group_, buffer);
     return detail::start_any<detail::Ssend>(detail::Nonblocking{"issend"}, group_, std::forward<S>(buffer), destination,
                                             tag);
   }
   template <class S>
   [[nodiscard]] PersistentRequest send_init(S&& buffer, int destination, int tag) const {
+    detail::require_packed("send_init", group_, buffer);
     return detail::plan<detail::Send, false>(detail::Persistent{"send_init"}, group_, std::forward<S>(buffer),
                                              destination, tag);
   }
   template <class S>
   [[nodiscard]] PersistentRequest ssend_init(S&& buffer, int destination, int tag) const {
+    detail::require_packed("ssend_init", group_, buffer);
     return detail::plan<detail::Ssend, false>(detail::Persistent{"ssend_init"}, group_, std::forward<S>(buffer),
                                               destination, tag);
   }
@@ -211,6 +224,7 @@ class [[nodiscard]] Communicator {
   /// recv(buffer or variable, source, tag): the message may be shorter than the buffer; a longer one is an error.
   template <class R>
   FERROMPI_INLINE Status recv(R&& buffer, int source, int tag) const {
+    detail::require_packed("recv", group_, buffer);
     return detail::Recv::run(detail::Blocking{"recv"}, group_, std::forward<R>(buffer), source, tag);
   }
   /// One value.
@@ -222,6 +236,7 @@ class [[nodiscard]] Communicator {
   }
   template <class R>
   [[nodiscard]] auto irecv(R&& buffer, int source, int tag) const {
+    detail::require_packed("irecv", group_, buffer);
     return detail::start_any<detail::Recv>(detail::Nonblocking{"irecv"}, group_, std::forward<R>(buffer), source, tag);
   }
   /// One value, from `get()`.
@@ -233,6 +248,7 @@ class [[nodiscard]] Communicator {
   }
   template <class R>
   [[nodiscard]] PersistentRequest recv_init(R&& buffer, int source, int tag) const {
+    detail::require_packed("recv_init", group_, buffer);
     return detail::plan<detail::Recv, false>(detail::Persistent{"recv_init"}, group_, std::forward<R>(buffer), source,
                                              tag);
   }
@@ -241,10 +257,14 @@ class [[nodiscard]] Communicator {
   /// sendrecv(value, destination, sendtag, source, recvtag) -> T
   template <class... A>
   FERROMPI_INLINE auto sendrecv(A&&... args) const {
+    detail::require_packed("sendrecv", group_, args...);
     return detail::Sendrecv::run(detail::Blocking{"sendrecv"}, group_, std::forward<A>(args)...);
   }
+  /// sendrecv_replace(buffer or variable, destination, sendtag, source, recvtag): what comes takes the place of what
+  /// was sent.
   template <class B>
   FERROMPI_INLINE Status sendrecv_replace(B&& buffer, int destination, int sendtag, int source, int recvtag) const {
+    detail::require_packed("sendrecv_replace", group_, buffer);
     return detail::SendrecvReplace::run(detail::Blocking{"sendrecv_replace"}, group_, std::forward<B>(buffer),
                                         destination, sendtag, source, recvtag);
   }
@@ -276,8 +296,14 @@ class [[nodiscard]] Communicator {
   }
 
  private:
+  friend class Mpi;
+
   Communicator(MPI_Comm native, bool owned, const char* operation);
+  // `operation` is the name of the method that was called.
+  [[nodiscard]] static Communicator view(MPI_Comm native, const char* operation);
   [[nodiscard]] static Communicator own(MPI_Comm native, const char* operation);
+  [[nodiscard]] std::optional<Communicator> part(SplitType type, int key, const Info& info,
+                                                 const char* operation) const;
   void release() noexcept;
 
   detail::Group group_;

@@ -57,6 +57,8 @@ class [[nodiscard]] Mpi {
   [[nodiscard]] static bool is_finalized();
 
  private:
+  /// `operation` is the name of the method that was called.
+  static Mpi start(ThreadLevel required, const char* operation);
   Mpi(MPI_Comm world, MPI_Comm self, bool adopted) noexcept : world_(world), self_(self), adopted_(adopted) {}
 
   MPI_Comm world_;

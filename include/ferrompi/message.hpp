@@ -78,13 +78,14 @@ class [[nodiscard]] Message {
     return Status(status_, MPI_BYTE).count<T>();
   }
 
-  /// Receives into a buffer that must be long enough.
+  /// Receives into a variable, or a buffer that must be long enough.
   template <class R>
   FERROMPI_INLINE Status recv(R&& buffer) {
-    const auto to = detail::output(std::forward<R>(buffer));
+    detail::require_packed("recv", {}, buffer);
+    const auto to = detail::output(detail::as_buffer(std::forward<R>(buffer)));
     require("recv");
     detail::Blocking form{"recv"};
-    const auto type = datatype_of<detail::element_t<R>>();
+    const auto type = datatype_of<detail::element_t<decltype(to)>>();
     MPI_Status status;
     detail::launch<detail::MatchedRecv>(form, {to.data(), to.size(), type, &native_}, &status);
     // MPI did that already; told so, a compiler leaves out what the destructor would look at.
@@ -100,14 +101,15 @@ class [[nodiscard]] Message {
     return values;
   }
 
-  /// Borrows the buffer until the request is complete.
+  /// Borrows the variable or buffer until the request is complete.
   template <class R>
   FERROMPI_INLINE Request irecv(R&& buffer) {
-    const auto to = detail::output(std::forward<R>(buffer));
+    detail::require_packed("irecv", {}, buffer);
+    const auto to = detail::output(detail::as_buffer(std::forward<R>(buffer)));
     require("irecv");
     detail::Nonblocking form{"irecv"};
-    return detail::launch<detail::MatchedRecv>(form,
-                                               {to.data(), to.size(), datatype_of<detail::element_t<R>>(), &native_});
+    const auto type = datatype_of<detail::element_t<decltype(to)>>();
+    return detail::launch<detail::MatchedRecv>(form, {to.data(), to.size(), type, &native_});
   }
 
  private:

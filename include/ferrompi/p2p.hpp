@@ -69,12 +69,6 @@ struct SendOperation : MessageOperation {
   FERROMPI_INLINE static void run(const Blocking& form, const Group& group, const T& value, int destination, int tag) {
     run(form, group, std::span<const T, 1>(&value, 1), destination, tag);
   }
-
-  /// A persistent send reads the variable anew at every start.
-  template <Value T>
-  static auto run(Persistent& form, const Group& group, T& value, int destination, int tag) {
-    return run(form, group, std::span<const T, 1>(&value, 1), destination, tag);
-  }
 };
 
 struct Send : SendOperation<Send> {
@@ -192,17 +186,17 @@ struct SendrecvReplace {
   static constexpr bool must_shrink(const Args& args) { return !has_large_counts && counts_are_large(args); }
   static void shrink(Args& args, Hold& hold) { shrink_count(args.recv.count, args.recv.type, hold); }
 
-  template <BufferLike B>
+  template <class B>
   FERROMPI_INLINE static Status run(const Blocking& form, const Group& group, B&& buffer, int destination, int send_tag,
                                     int source, int receive_tag) {
     const MPI_Comm comm = group.native;
-    const auto elements = output(std::forward<B>(buffer));
+    const auto elements = output(as_buffer(std::forward<B>(buffer)));
     const Checks checks(form.operation, group);
     checks.destination(destination);
     checks.send_tag(send_tag);
     checks.source(source);
     checks.receive_tag(receive_tag);
-    const auto type = datatype_of<element_t<B>>();
+    const auto type = datatype_of<element_t<decltype(elements)>>();
     const Args args{{elements.data(), elements.size(), type, destination, send_tag, comm},
                     {elements.data(), elements.size(), type, source, receive_tag, comm}};
     MPI_Status status;

@@ -66,6 +66,7 @@ class [[nodiscard]] PersistentRequest {
 
  private:
   friend struct detail::PersistentAccess;
+  friend void start_all(std::span<PersistentRequest> requests);
   friend void wait_all(std::span<PersistentRequest> requests);
 
   PersistentRequest(MPI_Request native, MPI_Datatype type, detail::OnDrop on_drop, const char* operation,
@@ -80,7 +81,17 @@ class [[nodiscard]] PersistentRequest {
         hold_(std::move(hold)),
         restart_(std::move(restart)) {}
 
+  /// Which of how many is to start, for errors; none where one is started alone.
+  struct Place {
+    const char* operation;
+    std::size_t number = 0;
+    std::size_t of = 0;
+  };
+
   void release() noexcept;
+  /// Throws unless a round may begin.
+  void require_startable(const Place& place) const;
+  void begin_round(const Place& place);
   /// Waits for the end of the round and gives what MPI says of it.
   [[nodiscard]] int end_round(MPI_Status& status, const char* operation);
   void finished(const MPI_Status& status);
@@ -111,10 +122,21 @@ inline constexpr std::size_t faster_again_up_to = 1024;
          count <= faster_again_up_to / element_size;
 }
 
-/// Starts all; none if one of them is in progress.
+/// Starts all; none if one of them cannot be started, which the error names.
 void start_all(std::span<PersistentRequest> requests);
 /// Waits for every round that is in progress; the error names the place of the first that failed.
 void wait_all(std::span<PersistentRequest> requests);
+/// True if no round is in progress any more; then all are over. Otherwise none has changed.
+[[nodiscard]] bool test_all(std::span<PersistentRequest> requests);
+/// Waits for the end of one of the rounds that are in progress and gives its place; nothing if none is.
+[[nodiscard]] std::optional<std::size_t> wait_any(std::span<PersistentRequest> requests);
+/// The place of one whose round has just ended; nothing if none has, or none was in progress.
+[[nodiscard]] std::optional<std::size_t> test_any(std::span<PersistentRequest> requests);
+/// Waits until at least one round that is in progress is over and gives the places of all that are; empty if none is.
+/// The result is valid until the next `wait_some` or `test_some` on this thread.
+[[nodiscard]] std::span<const std::size_t> wait_some(std::span<PersistentRequest> requests);
+/// The places of all whose round has just ended. Valid as for `wait_some`.
+[[nodiscard]] std::span<const std::size_t> test_some(std::span<PersistentRequest> requests);
 
 namespace detail {
 
@@ -124,6 +146,20 @@ struct PersistentAccess {
                                 Life communicator, HoldPtr hold, std::unique_ptr<const Restart> restart) noexcept {
     return PersistentRequest(native, type, on_drop, operation, std::move(communicator), std::move(hold),
                              std::move(restart));
+  }
+  /// For a call of MPI on several: nothing where no round is in progress, whether or not there is a request.
+  static MPI_Request native_under_way(const PersistentRequest& plan) noexcept {
+    return plan.active_ ? plan.native_ : MPI_REQUEST_NULL;
+  }
+  /// The round was ended by MPI, which left this of the request.
+  static void end_round(PersistentRequest& plan, MPI_Request left) noexcept {
+    plan.native_ = left;
+    plan.active_ = false;
+  }
+  /// The same, without an error and with this status.
+  static void complete(PersistentRequest& plan, MPI_Request left, const MPI_Status& status) {
+    end_round(plan, left);
+    plan.finished(status);
   }
 };
 

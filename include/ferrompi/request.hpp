@@ -50,6 +50,8 @@ class [[nodiscard]] Request {
   [[nodiscard]] bool holds(const void* held) const noexcept {
     return hold_ && hold_->buffers && hold_->buffers->handed_back() == held;
   }
+  /// What `wait()` does, in errors under the name of the method that was called.
+  Status wait_in(const char* operation);
 
  private:
   friend struct detail::RequestAccess;
@@ -83,7 +85,7 @@ class [[nodiscard]] Pending : public Request {
   /// Waits, then hands the buffers back. Once.
   [[nodiscard]] R get() {
     if (held_ == nullptr || !holds(held_)) detail::throw_nothing_to_get();
-    wait();
+    wait_in("get");
     return std::move(std::exchange(held_, nullptr)->value);
   }
 

@@ -1,8 +1,9 @@
 // Many requests at once. Finished ones are skipped, wherever they stand.
 //
-// The functions work on any contiguous range of `Request` or `Pending`, such as a std::vector; none of them allocates
-// once a thread has used as many requests before. Where an operation fails, all others are still brought to the state
-// that MPI reports, and the error names the place of the first that failed.
+// The functions work on any contiguous range of `Request` or `Pending`, such as a std::vector;
+// <ferrompi/persistent.hpp> has the same for `PersistentRequest`. None of them allocates once a thread has used as many
+// requests before. Where an operation fails, all others are still brought to the state that MPI reports, and the error
+// names the place of the first that failed.
 #pragma once
 
 #include <ferrompi/request.hpp>

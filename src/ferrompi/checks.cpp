@@ -64,4 +64,12 @@ void throw_overlap(const char* operation, const Group& group) {
                       on_rank(operation, group, "send and recv overlap: use the _inplace form, or separate buffers"));
 }
 
+void throw_not_packed(const char* operation, const Group& group, std::size_t argument) {
+  const auto text = text_of("the elements of argument ", argument,
+                            " do not lie one behind the other (a block or a strided view): copy them into a contiguous "
+                            "buffer first");
+  // A message that was matched, and counts that are only laid out, know of no group.
+  throw InvalidBuffer(operation, group.size == 0 ? text_of(operation, ": ", text) : on_rank(operation, group, text));
+}
+
 }  // namespace ferrompi::detail

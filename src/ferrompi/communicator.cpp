@@ -49,8 +49,12 @@ Communicator Communicator::adopt(MPI_Comm comm) {
 }
 
 Communicator Communicator::borrow(MPI_Comm comm) {
-  detail::attach("borrow");
-  return Communicator(comm, false, "borrow");
+  return view(comm, "borrow");
+}
+
+Communicator Communicator::view(MPI_Comm native, const char* operation) {
+  detail::attach(operation);
+  return Communicator(native, false, operation);
 }
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
@@ -112,12 +116,16 @@ std::optional<Communicator> Communicator::split_type(SplitType type, int key) co
 }
 
 std::optional<Communicator> Communicator::split_type(SplitType type, int key, const Info& info) const {
-  const detail::Checks checks("split_type", group_);
-  const detail::CallGuard guard("split_type");
+  return part(type, key, info, "split_type");
+}
+
+std::optional<Communicator> Communicator::part(SplitType type, int key, const Info& info, const char* operation) const {
+  const detail::Checks checks(operation, group_);
+  const detail::CallGuard guard(operation);
   MPI_Comm result = MPI_COMM_NULL;
-  detail::check(MPI_Comm_split_type(group_.native, to_mpi(type), key, info.native(), &result), "split_type");
+  detail::check(MPI_Comm_split_type(group_.native, to_mpi(type), key, info.native(), &result), operation);
   if (result == MPI_COMM_NULL) return std::nullopt;
-  return own(result, "split_type");
+  return own(result, operation);
 }
 
 Communicator Communicator::split_shared() const {
@@ -125,8 +133,7 @@ Communicator Communicator::split_shared() const {
 }
 
 Communicator Communicator::split_shared(const Info& info) const {
-  const detail::Checks checks("split_shared", group_);
-  auto node = split_type(SplitType::Shared, group_.rank, info);
+  auto node = part(SplitType::Shared, group_.rank, info, "split_shared");
   if (!node) throw InternalError("split_shared", "MPI gave no communicator for the processes of this machine");
   return std::move(*node);
 }

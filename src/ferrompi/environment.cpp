@@ -29,14 +29,14 @@ struct Adopted {
   MPI_Comm self = MPI_COMM_NULL;
 };
 
-const Adopted& adopted_communicators() {
+const Adopted& adopted_communicators(const char* operation) {
   static Adopted made;  // only whoever holds the claim comes here
-  const auto duplicate = [](MPI_Comm from, MPI_Comm& to) {
+  const auto duplicate = [operation](MPI_Comm from, MPI_Comm& to) {
     if (to != MPI_COMM_NULL) return;
     detail::run_at_finalize([&to] {
       if (to != MPI_COMM_NULL) MPI_Comm_free(&to);
     });
-    detail::check(MPI_Comm_dup(from, &to), "init_thread");
+    detail::check(MPI_Comm_dup(from, &to), operation);
   };
   duplicate(MPI_COMM_WORLD, made.world);
   duplicate(MPI_COMM_SELF, made.self);
@@ -45,9 +45,9 @@ const Adopted& adopted_communicators() {
 
 // Gives the place back unless the initialisation came to its end.
 struct Claim {
-  Claim() {
+  explicit Claim(const char* operation) {
     if (taken.exchange(true)) {
-      throw AlreadyInitialized("init",
+      throw AlreadyInitialized(operation,
                                "MPI has already been initialized: one Mpi object owns it until it is destroyed");
     }
   }
@@ -59,8 +59,8 @@ struct Claim {
   bool kept = false;
 };
 
-[[noreturn]] void throw_level_too_low(ThreadLevel required) {
-  throw NotSupported("init_thread",
+[[noreturn]] void throw_level_too_low(ThreadLevel required, const char* operation) {
+  throw NotSupported(operation,
                      detail::text_of("this MPI library grants ThreadLevel::", to_string(detail::thread_level()),
                                      ", but ThreadLevel::", to_string(required), " is required"));
 }
@@ -68,35 +68,39 @@ struct Claim {
 }  // namespace
 
 Mpi Mpi::init() {
-  return init_thread(ThreadLevel::Single);
+  return start(ThreadLevel::Single, "init");
 }
 
 Mpi Mpi::init_thread(ThreadLevel required) {
+  return start(required, "init_thread");
+}
+
+Mpi Mpi::start(ThreadLevel required, const char* operation) {
   if (is_finalized()) {
-    throw AlreadyInitialized("init", "MPI has already been initialized and finalized: it starts once in a process");
+    throw AlreadyInitialized(operation, "MPI has already been initialized and finalized: it starts once in a process");
   }
-  Claim claim;
+  Claim claim(operation);
   const bool adopted = is_initialized();
   MPI_Comm world = MPI_COMM_WORLD;
   MPI_Comm self = MPI_COMM_SELF;
   if (adopted) {
-    detail::attach("init_thread");
-    if (detail::thread_level() < required) throw_level_too_low(required);
-    world = adopted_communicators().world;
-    self = adopted_communicators().self;
+    detail::attach(operation);
+    if (detail::thread_level() < required) throw_level_too_low(required, operation);
+    world = adopted_communicators(operation).world;
+    self = adopted_communicators(operation).self;
   } else {
     int provided = MPI_THREAD_SINGLE;
-    detail::check(MPI_Init_thread(nullptr, nullptr, to_mpi(required), &provided), "init_thread");
-    detail::attach("init_thread");
+    detail::check(MPI_Init_thread(nullptr, nullptr, to_mpi(required), &provided), operation);
+    detail::attach(operation);
   }
-  detail::check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "init_thread");
-  detail::check(MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN), "init_thread");
+  detail::check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), operation);
+  detail::check(MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN), operation);
   claim.kept = true;
   Mpi mpi(world, self, adopted);
   if (detail::thread_level() < required) {
     // Every rank is told the same and comes here. Left to its destructor, the exception would make that end the job.
     mpi.finalize();
-    throw_level_too_low(required);
+    throw_level_too_low(required, operation);
   }
   return mpi;
 }
@@ -123,10 +127,10 @@ Mpi::~Mpi() {
 }
 
 Communicator Mpi::world() const {
-  return Communicator::borrow(world_);
+  return Communicator::view(world_, "world");
 }
 Communicator Mpi::self() const {
-  return Communicator::borrow(self_);
+  return Communicator::view(self_, "self");
 }
 ThreadLevel Mpi::thread_level() const noexcept {
   return detail::thread_level();

@@ -40,22 +40,38 @@ PersistentRequest& PersistentRequest::operator=(PersistentRequest&& other) noexc
   return *this;
 }
 
-void PersistentRequest::start() {
-  detail::require_running("start");
+void PersistentRequest::require_startable(const Place& place) const {
+  const auto* const operation = place.operation;
+  detail::require_running(operation);
+  const auto say = [&](const auto&... parts) {
+    if (place.of == 0) return detail::text_of(parts...);
+    return detail::text_of("request ", place.number, " of ", place.of, ": ", parts...);
+  };
   if (active_) {
-    throw InvalidOp("start", detail::text_of("this ", operation_, " is in progress: wait() for its end first"));
+    throw InvalidOp(operation, say("this ", operation_, " is in progress: wait() for its end first"));
   }
   if (native_ == MPI_REQUEST_NULL && !restart_) {
-    throw InvalidOp("start", "this persistent request was moved from");
+    throw InvalidOp(operation, say("this persistent request was moved from"));
   }
   if (!communicator_->load(std::memory_order_relaxed)) {
-    throw MpiError("start", ErrorClass::Comm,
-                   detail::text_of("the communicator of this ", operation_, " is gone: keep it as long as the plan"));
+    throw MpiError(operation, ErrorClass::Comm,
+                   say("the communicator of this ", operation_, " is gone: keep it as long as the plan"));
   }
-  const detail::CallGuard guard("start");
+}
+
+void PersistentRequest::begin_round(const Place& place) {
+  const detail::CallGuard guard(place.operation);
   const bool is_there = is_native_ && native_ != MPI_REQUEST_NULL;
-  detail::check(is_there ? MPI_Start(&native_) : restart_->start(&native_), "start");
+  if (const int code = is_there ? MPI_Start(&native_) : restart_->start(&native_); code != MPI_SUCCESS) {
+    if (place.of == 0) throw MpiError(place.operation, code);
+    throw MpiError(place.operation, code, detail::text_of("request ", place.number, " of ", place.of));
+  }
   active_ = true;
+}
+
+void PersistentRequest::start() {
+  require_startable({"start"});
+  begin_round({"start"});
 }
 
 void PersistentRequest::finished(const MPI_Status& status) {
@@ -122,13 +138,8 @@ void PersistentRequest::release() noexcept {
 
 // One by one, in the order given: MPI_Startall promises no more, and requests without a native twin need it.
 void start_all(std::span<PersistentRequest> requests) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].is_active()) {
-      throw InvalidOp("start_all", detail::text_of("request ", i, " of ", requests.size(),
-                                                   " is in progress: wait() for its end first"));
-    }
-  }
-  for (auto& request : requests) request.start();
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i].require_startable({"start_all", i, requests.size()});
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i].begin_round({"start_all", i, requests.size()});
 }
 
 void wait_all(std::span<PersistentRequest> requests) {

@@ -59,14 +59,18 @@ Request& Request::operator=(Request&& other) noexcept {
 }
 
 Status Request::wait() {
+  return wait_in("wait");
+}
+
+Status Request::wait_in(const char* operation) {
   if (native_ == MPI_REQUEST_NULL) return status_;
-  detail::require_running("wait");
+  detail::require_running(operation);
   MPI_Status status{};
   {
-    const detail::CallGuard guard("wait");
+    const detail::CallGuard guard(operation);
     const int code = MPI_Wait(&native_, &status);
     native_ = MPI_REQUEST_NULL;  // over, also with an error: waiting once more would wait for a stranger
-    detail::check(code, "wait");
+    detail::check(code, operation);
   }
   detail::RequestAccess::complete(*this, status);
   return status_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <ostream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ferrompi {
@@ -54,8 +55,17 @@ Runtime& runtime() {
 int at_finalize(MPI_Comm, int, void*, void*) {
   auto& state = runtime();
   mpi_is_up.store(false, std::memory_order_relaxed);
-  const std::lock_guard lock(state.mutex);
-  for (; !state.at_finalize.empty(); state.at_finalize.pop_back()) state.at_finalize.back()();
+  // Run without the lock: an action may take one that is held elsewhere while another action is added.
+  for (;;) {
+    std::function<void()> action;
+    {
+      const std::lock_guard lock(state.mutex);
+      if (state.at_finalize.empty()) break;
+      action = std::move(state.at_finalize.back());
+      state.at_finalize.pop_back();
+    }
+    action();
+  }
   return MPI_SUCCESS;
 }
 

@@ -15,7 +15,11 @@
 #include "ferrompi/window_checks.hpp"
 #include "ferrompi/window_registry.hpp"
 
+#include <chrono>
+#include <cstdio>
+#include <optional>
 #include <ostream>
+#include <thread>
 
 namespace ferrompi {
 
@@ -130,6 +134,10 @@ void WindowState::lock(LockType type, int rank) {
 void WindowState::unlock(int rank) {
   if (!mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
+  end_lock(rank);
+}
+
+void WindowState::end_lock(int rank) {
   auto& held = segments_[static_cast<std::size_t>(rank)].locked;
   if (!held) return;  // a window that is gone ended the epoch before it went
   held = false;
@@ -153,6 +161,10 @@ void WindowState::lock_all() {
 void WindowState::unlock_all() {
   if (!mpi_is_up.load(std::memory_order_relaxed)) return;
   const WindowCall call(*this, "unlock");
+  end_lock_all();
+}
+
+void WindowState::end_lock_all() {
   if (!is(AllLocked)) return;
   facts_ = None;
   const Ordered ordered;
@@ -160,19 +172,40 @@ void WindowState::unlock_all() {
 }
 
 // For destructors, which have nobody to tell. Here and not in the guards, whose members need not be in memory if no
-// function is given their address.
-void WindowState::unlock_quietly(int rank) noexcept {
-  try {
-    unlock(rank);
-  } catch (const Error&) {
+// function is given their address. Where the check of the calling thread refuses because another is inside, it is asked
+// again: other ranks may wait for the lock.
+template <class End>
+void WindowState::end_quietly(End end) noexcept {
+  if (!mpi_is_up.load(std::memory_order_relaxed)) return;
+  using Clock = std::chrono::steady_clock;
+  constexpr auto patience = std::chrono::seconds(2);
+  std::optional<Clock::time_point> deadline;
+  for (bool inside = false; !inside;) {
+    try {
+      const WindowCall call(*this, "unlock");
+      inside = true;
+      end();
+    } catch (const Error& error) {
+      if (inside) return;  // by MPI: there is nothing left to end
+      if (!deadline) deadline = Clock::now() + patience;
+      // Below that level it is the wrong thread, and will be.
+      if (thread_level() < ThreadLevel::Serialized || Clock::now() > *deadline) {
+        std::fprintf(stderr,
+                     "ferrompi: rank %d of a window: a guard went, but its lock stays until the window goes: %s\n",
+                     rank_, error.what());
+        return;
+      }
+      std::this_thread::yield();
+    }
   }
 }
 
+void WindowState::unlock_quietly(int rank) noexcept {
+  end_quietly([this, rank] { end_lock(rank); });
+}
+
 void WindowState::unlock_all_quietly() noexcept {
-  try {
-    unlock_all();
-  } catch (const Error&) {
-  }
+  end_quietly([this] { end_lock_all(); });
 }
 
 template <class Flush>
@@ -190,8 +223,8 @@ void WindowState::flush(int rank) {
 void WindowState::flush_local(int rank) {
   flush_with([&] { return MPI_Win_flush_local(rank, win_); }, rank, "flush_local");
 }
-void WindowState::flush_all() {
-  flush_with([&] { return MPI_Win_flush_all(win_); }, rank_, "flush_all");
+void WindowState::flush_all(const char* operation) {
+  flush_with([&] { return MPI_Win_flush_all(win_); }, rank_, operation);
 }
 void WindowState::flush_local_all() {
   flush_with([&] { return MPI_Win_flush_local_all(win_); }, rank_, "flush_local_all");

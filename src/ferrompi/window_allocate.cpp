@@ -11,14 +11,11 @@
 #include <ferrompi/error.hpp>
 
 #include "ferrompi/text.hpp"
+#include "ferrompi/window_memory.hpp"
 #include "ferrompi/window_registry.hpp"
-
-#include <sys/statvfs.h>
-#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <new>
@@ -43,20 +40,6 @@ struct Wish {
 constexpr int wish_length = 5;
 static_assert(sizeof(Wish) == wish_length * sizeof(std::uint64_t) && static_cast<int>(ErrorClass::Success) == 0);
 
-// What a window can take. A process alone gets ordinary memory from both libraries; several map a file of a file system
-// in memory, and Open MPI can be told another one. Not knowing is no reason to refuse.
-std::uint64_t free_memory(int ranks) noexcept {
-  if (ranks == 1) {
-    struct sysinfo memory {};
-    if (sysinfo(&memory) != 0) return most_bytes;
-    return (static_cast<std::uint64_t>(memory.totalram) + memory.totalswap) * memory.mem_unit;
-  }
-  const char* const store = std::getenv("OMPI_MCA_osc_sm_backing_store");
-  struct statvfs files {};
-  if (statvfs(store != nullptr && *store != '\0' ? store : "/dev/shm", &files) != 0) return most_bytes;
-  return static_cast<std::uint64_t>(files.f_bavail) * files.f_frsize;
-}
-
 ErrorClass class_of(const std::exception_ptr& failure) noexcept {
   if (!failure) return ErrorClass::Success;
   try {
@@ -71,8 +54,8 @@ ErrorClass class_of(const std::exception_ptr& failure) noexcept {
 }
 
 void exchange(const Communicator& comm, const WindowShape& shape, ErrorClass failure, std::vector<Wish>& all) {
-  const Wish mine{shape.count, shape.element_size, static_cast<std::uint64_t>(shape.layout), free_memory(comm.size()),
-                  static_cast<std::uint64_t>(failure)};
+  const Wish mine{shape.count, shape.element_size, static_cast<std::uint64_t>(shape.layout),
+                  free_window_memory(comm.size()), static_cast<std::uint64_t>(failure)};
   check(MPI_Allgather(&mine, wish_length, MPI_UINT64_T, all.data(), wish_length, MPI_UINT64_T, comm.native()),
         operation);
 }
@@ -103,13 +86,13 @@ void judge(const std::vector<Wish>& wishes) {
     total += wish.count * wish.element_size;
     available = std::min(available, wish.available);
   }
-  if (total > available) {
-    throw MpiError(
-        operation, ErrorClass::NoMem,
-        text_of("a window of ", total, " bytes for ", wishes.size(), " ranks, but there are only ", available,
-                wishes.size() > 1 ? " bytes of shared memory left (see df /dev/shm): ask for less, or enlarge it"
-                                  : " bytes of memory: ask for less"));
-  }
+  if (total <= available) return;
+  const auto asked =
+      text_of("a window of ", total, " bytes for ", wishes.size(), " ranks, but there are only ", available);
+  if (wishes.size() == 1) throw MpiError(operation, ErrorClass::NoMem, asked + " bytes of memory: ask for less");
+  throw MpiError(operation, ErrorClass::NoMem,
+                 text_of(asked, " bytes of shared memory left in ", window_directory(),
+                         ", where this MPI library puts windows: ask for less, or make room there"));
 }
 
 std::size_t bytes_to_alignment(const std::byte* address, std::size_t alignment) noexcept {

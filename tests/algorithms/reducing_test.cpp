@@ -9,7 +9,9 @@ namespace cobre::comm::test {
 namespace {
 
 using algorithms::ReduceAlgorithm;
+using algorithms::ReduceScatterAlgorithm;
 using algorithms::ReductionThrew;
+using algorithms::ScanAlgorithm;
 using algorithms::Scratch;
 using algorithms::Tuning;
 using Numbers = std::vector<std::uint64_t>;
@@ -42,7 +44,10 @@ std::vector<Tuning> every_tuning() {
   for (const auto algorithm : {ReduceAlgorithm::Tree, ReduceAlgorithm::Pairwise}) {
     for (const std::size_t piece : {0UL, 8UL, 24UL, 800UL}) {
       Tuning tuning;
+      const bool first = algorithm == ReduceAlgorithm::Tree;
       tuning.reduce = algorithm;
+      tuning.scan = first ? ScanAlgorithm::Chain : ScanAlgorithm::RecursiveDoubling;
+      tuning.reduce_scatter = first ? ReduceScatterAlgorithm::Tree : ReduceScatterAlgorithm::Pairwise;
       if (piece > 0) tuning.piece_bytes = piece;
       all.push_back(tuning);
     }

@@ -188,6 +188,25 @@ TEST_P(Traffic, TakesAsManyMessagesAsTheNumberOfRanksHasBits) {
   });
 }
 
+TEST_P(Traffic, IsLeastWhereRanksThatShareCoresSayLittle) {
+  on_every_rank([&](auto& transport) {
+    const std::size_t ranks = transport.size();
+    const std::size_t rank = transport.rank();
+    Tuning tuning;
+    tuning.costs.shared_cores = 1;
+    Scratch scratch;
+    const std::vector<double> send(ranks, 1.0);
+    std::vector<double> recv(1);
+    algorithms::scan(transport, call_of<detail::ScanCall>(send, recv, 1, ReduceOp::Sum), tuning, scratch);
+    if (ranks <= 8) require(transport.messages == (rank + 1 < ranks ? 1 : 0), "scan");
+    const std::size_t before = transport.messages;
+    algorithms::reduce_scatter(transport, call_of<detail::ReduceScatterCall>(send, recv, 1, ReduceOp::Sum), tuning,
+                               scratch);
+    const bool few = ranks > 2 && ranks <= 8;
+    require(transport.messages - before == (few && rank > 0 ? 1 : ranks - 1), "reduce_scatter");
+  });
+}
+
 TEST_P(Traffic, PassesThroughABoundedScratchMemory) {
   for (const AllreduceAlgorithm algorithm :
        {AllreduceAlgorithm::RecursiveDoubling, AllreduceAlgorithm::GatherAndFold, AllreduceAlgorithm::Rabenseifner,

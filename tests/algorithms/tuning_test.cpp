@@ -14,19 +14,23 @@ using algorithms::choose_allgatherv;
 using algorithms::choose_allreduce;
 using algorithms::choose_broadcast;
 using algorithms::choose_reduce;
+using algorithms::choose_reduce_scatter;
 using algorithms::choose_rooted;
+using algorithms::choose_scan;
 using algorithms::Costs;
 using algorithms::is_exact;
 using algorithms::ReduceAlgorithm;
+using algorithms::ReduceScatterAlgorithm;
 using algorithms::RootedAlgorithm;
+using algorithms::ScanAlgorithm;
 using algorithms::Tuning;
 
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 
 // Ethernet of 10 Gbit/s and TCP within one machine.
-const Tuning ethernet{{.message = 15, .byte = 0.8e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
-const Tuning loopback{{.message = 3.5, .byte = 0.25e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}};
+const Tuning ethernet{{.message = 15, .byte = 0.8e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}, {}, {}};
+const Tuning loopback{{.message = 3.5, .byte = 0.25e-3, .folded = 0.1e-3}, {}, {}, {}, {}, {}, {}, {}, {}};
 
 TEST(Costs, ThatNothingCanHaveAreNotBelieved) {
   EXPECT_TRUE(is_sensible(Costs{}));
@@ -169,6 +173,22 @@ TEST(ChooseReduce, FoldsLongMessagesInSlices) {
   EXPECT_EQ(choose_reduce(7, kibibyte, ethernet), ReduceAlgorithm::Tree);
   EXPECT_EQ(choose_reduce(8, 64 * mebibyte, loopback), ReduceAlgorithm::Pairwise);
   EXPECT_EQ(choose_reduce(7, 64 * mebibyte, ethernet), ReduceAlgorithm::Pairwise);
+}
+
+TEST(ChooseScanAndReduceScatter, CountMessagesWhereFewRanksShareCores) {
+  Tuning shared = loopback;
+  shared.costs.shared_cores = 1;
+  for (const std::size_t ranks : {2UL, 3UL, 8UL, 9UL}) {
+    const bool few = ranks > 2 && ranks <= 8;
+    EXPECT_EQ(choose_scan(ranks, 8, shared), few ? ScanAlgorithm::Chain : ScanAlgorithm::RecursiveDoubling) << ranks;
+    EXPECT_EQ(choose_reduce_scatter(ranks, 64, shared),
+              few ? ReduceScatterAlgorithm::Tree : ReduceScatterAlgorithm::Pairwise)
+        << ranks;
+    EXPECT_EQ(choose_scan(ranks, 8, loopback), ScanAlgorithm::RecursiveDoubling) << ranks;
+    EXPECT_EQ(choose_reduce_scatter(ranks, 64, loopback), ReduceScatterAlgorithm::Pairwise) << ranks;
+  }
+  EXPECT_EQ(choose_scan(4, mebibyte, shared), ScanAlgorithm::RecursiveDoubling);
+  EXPECT_EQ(choose_reduce_scatter(4, mebibyte, shared), ReduceScatterAlgorithm::Pairwise);
 }
 
 TEST(PieceBytes, KeepTheScratchMemoryOfAReductionBounded) {

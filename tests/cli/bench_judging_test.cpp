@@ -10,12 +10,15 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/bars.hpp"
 #include "bench/check.hpp"
 #include "bench/plan_table.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
+#include "run/options.hpp"
 
 namespace cobre::command::bench {
 namespace {
@@ -77,6 +80,21 @@ TEST(Judging, TheTableSaysWhichShareOfTheLimitWasReached) {
   EXPECT_NE(as_table({}, {record}).find(" 25%"), std::string::npos);
 }
 
+TEST(Judging, TheTableHasRoomForTheLongestName) {
+  Record record = record_of("shm", 4);
+  record.operation = "reduce_scatter_block";
+  record.bytes = 33554432;
+  std::istringstream lines(as_table({}, {record_of("openmpi", 4), record}));
+  std::string line;
+  std::vector<std::size_t> ends;  // of the number of bytes
+  while (std::getline(lines, line)) {
+    if (line.starts_with("operation")) ends.push_back(line.find(" bytes") + 6);
+    if (line.starts_with("barrier")) ends.push_back(line.find(" 0 ") + 2);
+    if (line.starts_with("reduce")) ends.push_back(line.find(" 33554432") + 9);
+  }
+  EXPECT_EQ(ends, std::vector<std::size_t>(3, ends.at(0)));
+}
+
 TEST(Plans, TheSetUpIsSpreadOverTheCallsAndPaysWhenTheyHaveSavedIt) {
   const Record plain = record_of("shm", 5);
   Record plan = record_of("shm", 3);
@@ -111,18 +129,48 @@ TEST(Limit, NobodyIsFasterThanASignal) {
   EXPECT_EQ(limits.of("broadcast", 800, 2, 2, false), 7);
 }
 
+/// A file with one bar for shm beside Open MPI, of so many bytes.
+class BarFile : public testing::Test {
+ protected:
+  ~BarFile() override { (void)std::remove(file_.c_str()); }
+
+  [[nodiscard]] Bars with(const std::string& bytes) const {
+    std::ofstream(file_) << R"({"bars":[{"backend":"shm","op":"scan","against":["openmpi"],"ratios":{")" << bytes
+                         << R"(":1.5}}]})";
+    return Bars(file_);
+  }
+  [[nodiscard]] static bool judges(const Bars& bars, std::size_t bytes) {
+    return bars.judge({"shm", "scan", bytes, false}, {{"openmpi", 2.0}}).has_value();
+  }
+
+ private:
+  std::string file_ = testing::TempDir() + "bars-" + std::to_string(getpid()) + ".json";
+};
+
+TEST_F(BarFile, HoldsBarsForOneSizeOrForAny) {
+  EXPECT_TRUE(judges(with("8192"), 8192));
+  EXPECT_FALSE(judges(with("8192"), 8));
+  EXPECT_TRUE(judges(with("any"), 8));
+}
+
+TEST_F(BarFile, WithASizeThatIsNoNumberIsRefused) {
+  for (const std::string bytes : {"8K", "-8", "+8", " 8", "", "99999999999999999999"}) {
+    SCOPED_TRACE(bytes);
+    try {
+      (void)with(bytes);
+      ADD_FAILURE() << "was taken";
+    } catch (const UsageError& error) {
+      const std::string said = error.what();
+      EXPECT_TRUE(said.starts_with("--bars: '")) << said;
+      EXPECT_TRUE(said.ends_with(" holds no bars: '" + bytes + "' is no number of bytes; write digits alone, or any"))
+          << said;
+    }
+  }
+}
+
 /// What a comparison says with a stored run in which shm has a ratio of 2 to openmpi, at 8 and at 16 bytes.
 class StoredRun : public testing::Test {
  protected:
-  StoredRun() {
-    std::ofstream out(file_);
-    out << R"({"records":[)";
-    for (const int bytes : {8, 16}) {
-      out << R"({"op":"allreduce","backend":"shm","ranks":2,"bytes":)" << bytes
-          << R"(,"ratio":2.0,"best_peer":"openmpi"},)";
-    }
-    out << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":8,"ratio":null,"best_peer":null}]})";
-  }
   ~StoredRun() override { (void)std::remove(file_.c_str()); }
 
   static Record cell(std::size_t bytes, double ratio, const std::string& peer = "openmpi") {
@@ -133,11 +181,58 @@ class StoredRun : public testing::Test {
     record.best_peer = peer;
     return record;
   }
-  [[nodiscard]] Findings beside(const std::vector<Record>& records) const { return Baseline(file_).compare(records); }
+  [[nodiscard]] Findings beside(const std::vector<Record>& records) const {
+    std::ofstream out(file_);
+    out << R"({"records":[)";
+    for (const int bytes : {8, 16}) {
+      out << R"({"op":"allreduce","backend":"shm","ranks":2,"bytes":)" << bytes << R"(,"noise":)"
+          << (bytes == 8 ? noise_.first : 0) << R"(,"ratio":2.0,"best_peer":"openmpi"},)";
+    }
+    out << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":8,"noise":)" << noise_.second
+        << R"(,"ratio":null,"best_peer":null},)"
+        << R"({"op":"allreduce","backend":"openmpi","ranks":2,"bytes":16,"noise":null,"ratio":null,"best_peer":null}]})";
+    out.close();
+    return Baseline(file_).compare(records);
+  }
+
+  std::pair<double, double> noise_;  // of 8 bytes: of shm and of the peer
 
  private:
   std::string file_ = testing::TempDir() + "stored-" + std::to_string(getpid()) + ".json";
 };
+
+TEST(StoredOptions, AreThoseOfTheNextRunWhereItSaysNothingElse) {
+  const std::string file = testing::TempDir() + "options-" + std::to_string(getpid()) + ".json";
+  std::ofstream(file) << R"({"run":{"rounds":3,"effort":0.5,"options":{"ops":"scan","sizes":"8,1M","ranks":"2",)"
+                      << R"("peers":"mpich"}},"records":[]})";
+  const Baseline baseline(file);
+  (void)std::remove(file.c_str());
+
+  Wishes nothing_said;
+  baseline.complete(nothing_said);
+  EXPECT_EQ(nothing_said.operations, "scan");
+  EXPECT_EQ(nothing_said.sizes, "8,1M");
+  EXPECT_EQ(nothing_said.ranks, "2");
+  EXPECT_EQ(nothing_said.backends, "") << "nor did the stored run say it";
+  EXPECT_EQ(nothing_said.peers, "mpich");
+  EXPECT_EQ(nothing_said.rounds, 3U);
+  EXPECT_EQ(nothing_said.effort, 0.5);
+
+  Wishes some;
+  some.operations = "reduce";
+  some.backends = "shm";
+  some.rounds = 1;
+  baseline.complete(some);
+  EXPECT_EQ(some.operations, "reduce");
+  EXPECT_EQ(some.sizes, "8,1M");
+  EXPECT_EQ(some.backends, "shm");
+  EXPECT_EQ(some.rounds, 1U);
+
+  Wishes pattern;
+  pattern.pattern = "sddp";
+  baseline.complete(pattern);
+  EXPECT_EQ(pattern.operations + pattern.sizes, "") << "a pattern has its own";
+}
 
 TEST_F(StoredRun, FifteenPercentLessIsTolerated) {
   const Findings findings = beside({cell(8, 2 * 0.86), cell(16, 2.5)});
@@ -151,6 +246,27 @@ TEST_F(StoredRun, MoreThanThatIsNot) {
   EXPECT_EQ(findings.text,
             "worse: allreduce of 8 bytes on shm with 2 ranks has a ratio of 1.68 to openmpi, was 2.00\n"
             "1 of 2 cells became more than 15 % worse\n");
+}
+
+TEST_F(StoredRun, WhatTheNoiseOfBothRunsExplainsIsSaidButNotHeldAgainstIt) {
+  Record noisy = cell(16, 2 * 0.84);
+  noisy.summary.noise = 0.12;
+  noisy.peer_noise = 0.12;  // together 0.17
+  const Findings findings = beside({cell(8, 2), noisy});
+  EXPECT_FALSE(findings.worse);
+  EXPECT_EQ(findings.text,
+            "worse, but not by more than the noise: allreduce of 16 bytes on shm with 2 ranks has a ratio of 1.68 to "
+            "openmpi, was 2.00\n"
+            "0 of 2 cells became more than 15 % worse, 1 more by less than the noise of both runs\n");
+  noisy.ratio = 2 * 0.82;
+  EXPECT_TRUE(beside({cell(8, 2), noisy}).worse);
+}
+
+TEST_F(StoredRun, TheNoiseOfTheStoredRunCountsAsWell) {
+  noise_ = {0.3, 0.4};
+  EXPECT_FALSE(beside({cell(8, 2 * 0.51), cell(16, 2)}).worse);
+  EXPECT_TRUE(beside({cell(8, 2 * 0.49), cell(16, 2)}).worse);
+  EXPECT_TRUE(beside({cell(8, 2), cell(16, 2 * 0.84)}).worse) << "of that size nothing was noisy";
 }
 
 TEST_F(StoredRun, ACellThatWasNotMeasuredNowIsNamed) {

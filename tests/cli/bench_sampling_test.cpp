@@ -18,10 +18,12 @@ namespace {
 constexpr bench::Pace quick{10, 30};
 constexpr std::size_t sets_of_small_ones = 8;
 constexpr std::size_t never = ~std::size_t{0};
-const std::vector<std::string> operations{"broadcast", "allreduce", "allgatherv", "reduce",  "scan",     "gather",
-                                          "scatter",   "alltoall",  "message",    "gatherv", "scatterv", "alltoallv"};
+const std::vector<std::string> operations{
+    "broadcast", "allreduce", "allgatherv", "reduce",   "scan",    "exscan",   "reduce_scatter_block",
+    "gather",    "scatter",   "allgather",  "alltoall", "gatherv", "scatterv", "alltoallv",
+    "message"};
 
-/// Rank 0 of two, whose other one always did what it should; from a certain call on something goes wrong.
+/// One of two ranks, whose other one always did what it should; from a certain call on something goes wrong.
 struct Ranks {
   enum class Fault { WritesWrongData, WritesNothing };
 
@@ -38,7 +40,10 @@ struct Ranks {
   void allgatherv(std::span<const double>, std::span<double> recv, const bench::Parts&) { write(recv, {1, 2}); }
   void reduce(std::span<const double>, std::span<double> recv) { write(recv, {3, 3}); }
   void scan(std::span<const double>, std::span<double> recv) { write(recv, {1, 1}); }
+  void exscan(std::span<const double>, std::span<double> recv) { write(recv, {1, 1}); }
+  void reduce_scatter_block(std::span<const double>, std::span<double> recv) { write(recv, {3}); }
   void gather(std::span<const double>, std::span<double> recv) { write(recv, {1, 2}); }
+  void allgather(std::span<const double>, std::span<double> recv) { write(recv, {1, 2}); }
   void scatter(std::span<const double>, std::span<double> recv) { write(recv, {1}); }
   void alltoall(std::span<const double>, std::span<double> recv) { write(recv, {1, 2}); }
   void gatherv(std::span<const double>, std::span<double> recv, const bench::Parts&) { write(recv, {1, 2}); }
@@ -58,6 +63,13 @@ struct Ranks {
   }
 };
 
+/// Rank 0, but in the operation that gives it nothing.
+Ranks ranks_for(const std::string& operation) {
+  Ranks ranks;
+  ranks.rank = operation == "exscan" ? 1 : 0;
+  return ranks;
+}
+
 std::vector<double> measure(Ranks& ranks, const std::string& operation) {
   bench::Vectors memory;
   return bench::Point(ranks, memory, operation, 2 * sizeof(double)).run(quick);
@@ -65,14 +77,14 @@ std::vector<double> measure(Ranks& ranks, const std::string& operation) {
 
 void measure_with_fault(const std::string& operation, std::size_t good_calls,
                         Ranks::Fault fault = Ranks::Fault::WritesWrongData) {
-  Ranks ranks;
+  Ranks ranks = ranks_for(operation);
   ranks.good_calls = good_calls;
   ranks.fault = fault;
   (void)measure(ranks, operation);
 }
 
 std::string wrong_data_in(const std::string& operation) {
-  return "rank 0: wrong data in " + operation + " of 16 bytes";
+  return "rank " + std::to_string(ranks_for(operation).rank) + ": wrong data in " + operation + " of 16 bytes";
 }
 
 /// Notes each call by its set, and each barrier; whatever a batch took, the slowest rank says what is in `said`.
@@ -141,7 +153,7 @@ TEST(Pinning, ARankHasACoreOfItsOwnWhereThereAreEnough) {
 TEST(Point, EveryOperationRotatesItsBuffers) {
   for (const std::string& operation : operations) {
     SCOPED_TRACE(operation);
-    Ranks ranks;
+    Ranks ranks = ranks_for(operation);
     EXPECT_GE(measure(ranks, operation).size(), 3U);
     ASSERT_GT(ranks.written.size(), 2 * sets_of_small_ones);
     auto different = ranks.written;

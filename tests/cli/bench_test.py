@@ -13,6 +13,7 @@ from terminal import drawn_on_terminal  # noqa: E402
 from support import COMMAND, LIMIT, CommandTest, descendants_of, run, start, write_script  # noqa: E402
 
 FOLDER = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"bench-{os.getpid()}")
+BARS = os.path.join(os.path.dirname(__file__), "../../bench/bars.json")
 WITHOUT_THREADS = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], "cli_mpi_without_threads.so")
 FAST = ["bench", "--effort", "0.005"]
 QUICK = [*FAST, "--rounds", "1"]
@@ -89,8 +90,8 @@ class Measuring(Installing):
         self.assertIsNone(records["gloo"]["ratio"])
 
     def test_every_operation_runs_with_odd_rank_counts_and_more_ranks_than_cores(self):
-        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "gatherv", "scatter", "scatterv", "alltoall",
-                  "alltoallv", "scan", "message")
+        moving = ("broadcast", "allreduce", "allgatherv", "regions", "reduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
+                  "alltoall", "alltoallv", "scan", "exscan", "reduce_scatter_block", "message")
         job = run(*QUICK, "--ops", ",".join(("barrier", *moving)), "--sizes", "8,24", "--ranks", "3",
                   "--backends", "shm,tcp-sockets", "--peers", "none", "--json", file("odd.json"), timeout=60)
         self.assertEqual(job.returncode, 0, job.stderr)
@@ -98,6 +99,17 @@ class Measuring(Installing):
         points = {(r["op"], r["bytes"]) for r in document["records"]}
         self.assertEqual(points, {("barrier", 0)} | {(op, bytes) for op in moving for bytes in (8, 24)})
         self.expect_limits(document, 3)
+
+    def test_what_only_plain_mpi_has_beside_ours_runs_there_with_right_data(self):
+        ops = ("allgather", "exscan", "reduce_scatter_block")
+        job = run(*QUICK, "--ops", ",".join(ops), "--sizes", "48", "--ranks", 2, "--backends", "shm", "--peers",
+                  "openmpi,mpich,openmpi-tcp,gloo", "--json", file("plain.json"), timeout=60)
+        self.assertEqual(job.returncode, 0, job.stderr + job.stdout)
+        document = load("plain.json")
+        self.assertEqual({(r["op"], r["backend"]) for r in document["records"]},
+                         {(op, name) for op in ops for name in ("shm", "openmpi", "mpich", "openmpi-tcp")})
+        self.assertEqual([(one["name"], one["because"]) for one in document["absent"]],
+                         [("gloo", f"not measured in {op}: that is for ours and for plain MPI") for op in ops])
 
     def expect_limits(self, document, ranks):
         """That 24 bytes are held against the least work, done by the cores that there are, and the least waiting."""
@@ -111,14 +123,16 @@ class Measuring(Installing):
             "broadcast": max(line, copies * (ranks - 1) / ranks), "allgatherv": max(2 * flag, copies), "alltoall": max(2 * flag, copies),
             "gather": max(line, part), "scatter": max(line, part), "reduce": max(line, adds), "scan": max(line, adds + part),
             "allreduce": max(2 * flag, adds + (ranks - 1) * part), "message": max(flag, copy[24] / min(2, cores)),
+            "exscan": max(line, adds * (ranks - 2) / (ranks - 1) + part), "reduce_scatter_block": max(2 * flag, adds),
         }
         to_all, foreign, own = of["loopback_stream", 32], of["loopback_stream", 16], of["loopback_stream", 24]
         through_sockets = {
             "broadcast": own, "reduce": own, "scan": own, "gather": foreign, "scatter": foreign, "allgatherv": max(2 * answer, foreign),
             "alltoall": max(2 * answer, foreign), "allreduce": max(2 * answer, to_all), "message": max(answer, own),
+            "exscan": own, "reduce_scatter_block": max(2 * answer, foreign),
         }
         for least in (in_memory, through_sockets):
-            least.update({f"{op}v": least[op] for op in ("gather", "scatter", "alltoall")})
+            least.update({f"{op}v": least[op] for op in ("gather", "scatter", "alltoall")}, allgather=least["allgatherv"])
         for record in document["records"]:
             self.assertGreater(record["limit_us"], 0, record)
             least = (through_sockets if record["backend"] == "tcp-sockets" else in_memory).get(record["op"])
@@ -169,6 +183,23 @@ class Measuring(Installing):
         self.assertEqual((job.returncode, job.stdout), (2, ""))
         self.assertIn("cobre-bench-ours is neither in ", job.stderr)
         self.assertIn("it comes with cobre-comm: install both again", job.stderr)
+
+
+    def test_a_failure_that_the_stored_run_had_too_is_nothing_new(self):
+        command, programs = self.install("ours", "limits")
+        self.install_fake(programs, "gloo", "echo 'rank 1: wrong data in barrier' >&2", "exit 1")
+        words = [*QUICK, "--ops", "barrier", "--ranks", 2, "--backends", "shm", "--peers", "gloo,boost-mpi"]
+        self.install_real(programs, "boost-mpi")
+        self.assertEqual(run(*words, "--json", file("failing.json"), command=command).returncode, 1)
+        stored = load("failing.json")
+        stored["records"][0]["ratio"] = 1e-6  # whatever it is now, it is better
+        for known, code in ((True, 0), (False, 1)):
+            stored["absent"] = stored["absent"] if known else []
+            with open(file("failed_before.json"), "w", encoding="utf-8") as out:
+                json.dump(stored, out)
+            job = run("bench", "--check", file("failed_before.json"), command=command)
+            self.assertEqual(job.returncode, code, job.stdout)
+            self.assertIn("wrong data in barrier in barrier with 2 ranks", job.stdout)
 
 
 class Method(Installing):
@@ -261,11 +292,26 @@ class Modes(CommandTest):
         self.assertEqual(job.returncode, 1, "nothing compared is nothing shown")
 
 
+    def test_a_stored_run_is_measured_again_as_it_was(self):
+        stored = [*FAST, "--rounds", 2, "--ops", "scan", "--sizes", "8,64", "--ranks", 3, "--backends", "shm", "--peers", "none"]
+        self.assertEqual(run(*stored, "--json", file("then.json")).returncode, 0)
+        job = run("bench", "--check", file("then.json"), "--json", file("again.json"))
+        self.assertIn("0 of 0 cells became", job.stdout, "without a peer there are no ratios")
+        then, again = load("then.json"), load("again.json")
+        for document in (then, again):
+            for changing in ("date", "version"):
+                del document["run"][changing]
+        self.assertEqual(again["run"], then["run"])
+        self.assertEqual(again["run"]["options"], {"ops": "scan", "sizes": "8,64", "ranks": "3", "backends": "shm", "peers": "none"})
+        self.assertEqual({(r["op"], r["bytes"], r["ranks"], r["backend"]) for r in again["records"]},
+                         {("scan", bytes, 3, "shm") for bytes in (8, 64)})
+
+
 class Usage(CommandTest):
     def test_what_is_wrong_is_said_in_one_line(self):
         missing = file("nowhere/run.json")
         for arguments, said in {
-            ("--ops", "allgather"): "--ops: there is no operation 'allgather'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, gatherv, scatter, scatterv, alltoall, alltoallv, scan, message",
+            ("--ops", "gossip"): "--ops: there is no operation 'gossip'; there are barrier, broadcast, allreduce, allgatherv, regions, reduce, gather, gatherv, scatter, scatterv, allgather, alltoall, alltoallv, scan, exscan, reduce_scatter_block, message",
             ("--sizes", "8,12"): "--sizes: '12' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "0"): "--sizes: '0' is no size of some doubles; take a multiple of 8 bytes",
             ("--sizes", "many"): "--sizes: 'many' is no size; write bytes up to 2G, as in 8,1K,4M",
@@ -287,6 +333,18 @@ class Usage(CommandTest):
             with self.subTest(arguments=arguments):
                 job = run("bench", *arguments)
                 self.assertEqual((job.returncode, job.stdout, job.stderr), (2, "", f"cobre-comm: {said}\n"))
+
+
+    def test_each_operation_has_the_bars_that_hold_for_all_of_them(self):
+        operations = run("bench", "--ops", "?").stderr.strip().rpartition("there are ")[2].split(", ")
+        self.assertIn("message", operations)
+        with open(BARS, encoding="utf-8") as text:
+            bars = {(bar["op"], bar["backend"], peer, bar.get("crowded", False)) for bar in json.load(text)["bars"] for peer in bar["against"]}
+        for op in set(operations) - {"regions"}:  # an allreduce
+            wanted = {(op, "shm", "openmpi", False), (op, "shm", "mpich", False)}
+            for crowded in (False, True):
+                wanted |= {(op, "tcp-sockets", "openmpi-tcp", crowded), (op, "tcp", "shm", crowded)}
+            self.assertEqual(wanted - bars, set())
 
 
 class Watching(CommandTest):

@@ -162,6 +162,7 @@ class Hosts(CommandTest):
     def test_what_cannot_be_is_one_clear_line_and_code_2(self):
         for words, arguments in (("is no host", ["--hosts", "a:many"]), ("is no host", ["--hosts", "a,,b"]),
                                  ("is no host", ["--hosts", "-oProxyCommand=x"]),
+                                 *(("is no host", ["--hosts", f"a{control}b:2"]) for control in "\n\r\t\x01\x1b\x7f"),
                                  ("cannot read the hosts", ["--hostfile", "/no/such/file"]),
                                  ("not both", ["--hosts", "a", "--hostfile", "b"]),
                                  ("no program 'no-shell'", ["--hosts", "a", "--rsh", "no-shell"]),

@@ -1,6 +1,8 @@
-// Functions whose machine code is looked at: see check_no_calls.cmake.
+// Functions whose machine code is looked at: see check_no_calls.py.
 
 #include <cobre/comm.hpp>
+
+#include <new>
 
 using namespace cobre::comm;
 
@@ -48,7 +50,17 @@ std::size_t probe_rank_and_size(const Comm& comm) {
   return comm.rank() + comm.size();
 }
 
-#ifndef PROBE_ANY_BACKEND
+#ifdef PROBE_ANY_BACKEND
+double probe_visit(const Comm& comm, double value) {
+  return comm.visit([value](const auto& backend) { return backend.allreduce(value, ReduceOp::Sum); });
+}
+
+// Left where it was made: to end a communicator ends the operations that it has under way.
+double probe_communicator_that_was_made(void* place, double value) {
+  const auto& comm = *new (place) Comm(create_communicator(BackendKind::Local));
+  return comm.allreduce(value, ReduceOp::Sum);
+}
+#else
 double probe_communicator_of_its_own(double value) {
   const Comm comm;
   return comm.allreduce(value, ReduceOp::Sum);
@@ -60,6 +72,10 @@ double probe_communicator_of_its_own(double value) {
 void control_calls_out(const Comm& comm, std::vector<double>& buffer) {
   const auto gathered = comm.allgatherv(buffer);
   buffer.assign(gathered.values.begin(), gathered.values.end());
+}
+
+void control_jumps_through_a_pointer(void (*next)()) {
+  next();
 }
 #endif
 

@@ -35,6 +35,41 @@ void check_allreduce(const C& comm, ReduceOp op, std::size_t count, std::uint64_
       << to_string(op) << " of " << count << " " << to_string(cobre::comm::element_type_v<T>);
 }
 
+/// An allreduce whose callable throws on these ranks. Whoever learns of that, by what was thrown or by an error, has a
+/// communicator that is broken. Tells whether this rank got what was thrown.
+template <class C>
+bool expect_failure_by_callable(const C& comm, std::size_t count, bool (*throws_on)(std::size_t rank)) {
+  struct Unhappy : std::runtime_error {
+    using runtime_error::runtime_error;
+  };
+  const bool throws = throws_on(comm.rank());
+  bool threw = false;
+  bool failed = false;
+  try {
+    comm.barrier();  // everyone is there before somebody fails
+    std::vector<double> buffer(count, 1.0);
+    comm.allreduce_inplace(buffer, [throws](double a, double b) -> double {
+      if (throws) throw Unhappy("no");
+      return a + b;
+    });
+  } catch (const Unhappy&) {
+    threw = true;
+  } catch (const cobre::comm::CommError&) {
+    failed = true;  // a rank that combined nothing yet may learn of the failure from the others, in the barrier too
+  }
+  EXPECT_FALSE(threw && !throws) << "what another rank threw";
+  if (comm.size() == 1) {
+    EXPECT_FALSE(threw || failed) << "one rank has nothing to combine";
+  } else if (comm.rank() == 0) {
+    EXPECT_TRUE(threw || failed) << "rank 0 has a part in every result";
+  }
+  if (threw || failed) {
+    EXPECT_THROW(comm.barrier(), cobre::comm::InvalidCommunicator);
+    EXPECT_THROW((void)comm.allreduce(1, ReduceOp::Sum), cobre::comm::InvalidCommunicator);
+  }
+  return threw;
+}
+
 template <class C>
 void allreduce_cases(Suite<C>& suite) {
   auto group = suite.group("Allreduce");
@@ -172,25 +207,17 @@ void allreduce_cases(Suite<C>& suite) {
   });
 
   group.add_on_fresh_ranks("RethrowsWhatACallableThrewAndIsBrokenAfterwards", [](const C& comm) {
-    struct Unhappy : std::runtime_error {
-      using runtime_error::runtime_error;
-    };
-    bool threw = false;
-    try {
-      comm.barrier();  // everyone is there before somebody fails
-      std::vector<double> buffer(10'000, 1.0);
-      comm.allreduce_inplace(buffer, [](double, double) -> double { throw Unhappy("no"); });
-    } catch (const Unhappy&) {
-      threw = true;
-    } catch (const cobre::comm::CommError&) {
-      // a rank that combined nothing may learn of the failure from the others
-    }
-    if (comm.size() == 1) {
-      EXPECT_FALSE(threw) << "one rank has nothing to combine";
-    }
-    if (threw) {
-      EXPECT_THROW(comm.barrier(), cobre::comm::InvalidCommunicator);
-    }
+    expect_failure_by_callable(comm, 10'000, [](std::size_t) { return true; });
+  });
+
+  // Rank 0 stands at the root of the canonical tree, folds a part of every result, and all of a short one.
+  group.add_on_fresh_ranks("RethrowsOnTheRankWhoseCallableThrew", [](const C& comm) {
+    const bool threw = expect_failure_by_callable(comm, 10'000, [](std::size_t rank) { return rank == 0; });
+    EXPECT_EQ(threw, comm.rank() == 0 && comm.size() > 1);
+  });
+  group.add_on_fresh_ranks("RethrowsWhatACallableThrewOverAFewElements", [](const C& comm) {
+    const bool threw = expect_failure_by_callable(comm, 3, [](std::size_t rank) { return rank == 0; });
+    EXPECT_EQ(threw, comm.rank() == 0 && comm.size() > 1);
   });
 
   group.add("RefusesBuffersOfDifferentLength", [](const C& comm) {

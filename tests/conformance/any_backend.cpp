@@ -2,6 +2,7 @@
 
 #include "conformance/conformance.hpp"
 #include "conformance/misuse_cases.hpp"
+#include "conformance/watching_cases.hpp"
 
 namespace conformance {
 
@@ -10,6 +11,7 @@ Suite<CommBackend> any_backend_suite(RandomOperations random_operations) {
   region_cases(suite);
   add_messages_parts_and_overlap(suite);
   misuse_cases(suite);
+  watching_cases(suite);
   return suite;
 }
 

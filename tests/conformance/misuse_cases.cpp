@@ -58,13 +58,15 @@ struct Arguments {
     for (std::size_t rank = 0; rank < ranks; ++rank) places.push_back(2 * rank);
     far = places;
     far.back() = std::numeric_limits<std::size_t>::max();
+    meeting = places;
+    if (ranks > 1) meeting.back() = meeting[ranks - 2] + 1;
     many = twos;
     many.back() = std::numeric_limits<std::size_t>::max();
     too_many.assign(ranks + 1, 2);
   }
 
   std::vector<double> two, other_two, three, all, other_all, longer;
-  std::vector<std::size_t> twos, places, far, many, too_many;
+  std::vector<std::size_t> twos, places, far, meeting, many, too_many;
 
   static constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t addressable = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double);
@@ -106,6 +108,7 @@ std::vector<Misuse> misused_collectives(const CommBackend& comm, Arguments& a) {
       {"broadcast of a value from nobody", invalid_root("broadcast", size),
        [&, size] { (void)comm.broadcast(1.0, size); }},
       {"broadcast of nothing that is something", no_memory("broadcast"), [&] { comm.broadcast(a.nowhere, 0); }},
+      {"broadcast of two that are nowhere", no_memory("broadcast"), [&] { comm.broadcast(a.nowhere.first<2>(), 0); }},
       {"broadcast of more than there is", endless("broadcast"), [&] { comm.broadcast(a.endless, 0); }},
       {"broadcast_resized from nobody", invalid_root("broadcast_resized", size),
        [&, size] { comm.broadcast_resized(a.two, size); }},
@@ -116,6 +119,8 @@ std::vector<Misuse> misused_collectives(const CommBackend& comm, Arguments& a) {
        [&] { comm.allreduce(a.two, a.two, ReduceOp::Sum); }},
       {"allreduce of null", no_memory("allreduce"), [&] { comm.allreduce(a.nowhere, a.two, ReduceOp::Sum); }},
       {"allreduce into null", no_memory("allreduce"), [&] { comm.allreduce(a.two, a.nowhere, ReduceOp::Sum); }},
+      {"allreduce of two that are nowhere", no_memory("allreduce"),
+       [&] { comm.allreduce(a.nowhere.first<2>(), a.two, ReduceOp::Sum); }},
       {"allreduce of more than there is", endless("allreduce"),
        [&] { comm.allreduce(a.endless, a.endless, ReduceOp::Sum); }},
       {"allreduce of bits of numbers", no_such_op("allreduce"),
@@ -250,6 +255,44 @@ std::vector<Misuse> misused_collectives(const CommBackend& comm, Arguments& a) {
   };
 }
 
+std::vector<Misuse> misused_layouts(const CommBackend& comm, Arguments& a) {
+  const std::size_t size = comm.size();
+  const std::size_t rank = comm.rank();
+  std::vector<Misuse> table{
+      {"allgatherv with a place too many", wrong_length("allgatherv", size, size + 1),
+       [&] { comm.allgatherv(a.two, a.all, a.twos, a.too_many); }},
+      {"allgatherv_inplace with a place too many", wrong_length("allgatherv_inplace", size, size + 1),
+       [&] { comm.allgatherv_inplace(a.all, a.twos, a.too_many); }},
+      {"allgatherv_inplace to a place beyond all", wrong_length("allgatherv_inplace", Arguments::most, 2 * size),
+       [&] { comm.allgatherv_inplace(a.all, a.twos, a.far); }},
+      {"allgatherv_inplace into null", no_memory("allgatherv_inplace"),
+       [&] { comm.allgatherv_inplace(a.nowhere, a.twos, a.places); }},
+      {"scatterv with a place too many", wrong_length("scatterv", size, size + 1),
+       [&, rank] { comm.scatterv(a.all, a.twos, a.too_many, a.two, rank); }},
+      {"scatterv of another length than its count", wrong_length("scatterv", 2, 3),
+       [&, rank] { comm.scatterv(a.all, a.twos, a.places, a.three, rank); }},
+      {"alltoallv of a count too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.too_many, a.places, a.other_all, a.twos, a.places); }},
+      {"alltoallv from a place too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.twos, a.too_many, a.other_all, a.twos, a.places); }},
+      {"alltoallv to a place too many", wrong_length("alltoallv", size, size + 1),
+       [&] { comm.alltoallv(a.all, a.twos, a.places, a.other_all, a.twos, a.too_many); }},
+  };
+  if (size == 1) return table;  // one segment cannot meet another
+  // Where the segment before the last ends, and where the last begins.
+  const std::size_t end = 2 * (size - 1);
+  table.insert(table.end(),
+               {{"allgatherv to places that meet", wrong_length("allgatherv", end, end - 1),
+                 [&] { comm.allgatherv(a.two, a.all, a.twos, a.meeting); }},
+                {"allgatherv_inplace to places that meet", wrong_length("allgatherv_inplace", end, end - 1),
+                 [&] { comm.allgatherv_inplace(a.all, a.twos, a.meeting); }},
+                {"gatherv to places that meet", wrong_length("gatherv", end, end - 1),
+                 [&, rank] { comm.gatherv(a.two, a.all, a.twos, a.meeting, rank); }},
+                {"alltoallv to places that meet", wrong_length("alltoallv", end, end - 1),
+                 [&] { comm.alltoallv(a.all, a.twos, a.places, a.other_all, a.twos, a.meeting); }}});
+  return table;
+}
+
 std::vector<Misuse> misused_messages(const CommBackend& comm, Arguments& a) {
   const std::size_t size = comm.size();
   const std::size_t self = comm.rank();
@@ -272,6 +315,10 @@ std::vector<Misuse> misused_messages(const CommBackend& comm, Arguments& a) {
        [&, size, self] { comm.sendrecv(a.two, size, a.other_two, self); }},
       {"sendrecv from nobody", invalid_peer("sendrecv"),
        [&, size, self] { comm.sendrecv(a.two, self, a.other_two, size); }},
+      {"sendrecv of a value to nobody", invalid_peer("sendrecv"),
+       [&, size, self] { (void)comm.sendrecv(1, size, self); }},
+      {"sendrecv of a value from nobody", invalid_peer("sendrecv"),
+       [&, size, self] { (void)comm.sendrecv(1, self, size); }},
       {"sendrecv into what is sent", wrong_length("sendrecv", 0, 2),
        [&, self] { comm.sendrecv(a.two, self, a.two, self); }},
       {"send of null through a channel", no_memory("send"), [&, self] { comm.channel(self, 5).send(a.nowhere); }},
@@ -281,57 +328,51 @@ std::vector<Misuse> misused_messages(const CommBackend& comm, Arguments& a) {
        [&, self] { comm.channel(self, 5).sendrecv(a.nowhere, a.two); }},
       {"isend of null", no_memory("isend"), [&, self] { (void)comm.channel(self, 5).isend(a.nowhere); }},
       {"irecv into null", no_memory("irecv"), [&, self] { (void)comm.channel(self, 5).irecv(a.nowhere); }},
-      {"a channel that was moved from", "InvalidCommunicator in channel",
-       [&, self] {
-         auto first = comm.channel(self, 5);
-         const auto second = std::move(first);
-         first.send(1);  // NOLINT(bugprone-use-after-move): what is tested
-       }},
   };
 }
 
 std::vector<Misuse> misused_requests(const CommBackend& comm, Arguments& a) {
   const std::size_t size = comm.size();
   return {
-      {"ibroadcast from nobody", invalid_root("broadcast", size), [&, size] { (void)comm.ibroadcast(a.two, size); }},
-      {"ibroadcast of a value from nobody", invalid_root("broadcast", size),
+      {"ibroadcast from nobody", invalid_root("ibroadcast", size), [&, size] { (void)comm.ibroadcast(a.two, size); }},
+      {"ibroadcast of a value from nobody", invalid_root("ibroadcast", size),
        [&, size] { (void)comm.ibroadcast(1.0, size); }},
-      {"ibroadcast of null", no_memory("broadcast"), [&] { (void)comm.ibroadcast(a.nowhere, 0); }},
-      {"iallreduce into another length", wrong_length("allreduce", 2, 3),
+      {"ibroadcast of null", no_memory("ibroadcast"), [&] { (void)comm.ibroadcast(a.nowhere, 0); }},
+      {"iallreduce into another length", wrong_length("iallreduce", 2, 3),
        [&] { (void)comm.iallreduce(a.two, a.three, ReduceOp::Sum); }},
-      {"iallreduce into its argument", wrong_length("allreduce", 0, 2),
+      {"iallreduce into its argument", wrong_length("iallreduce", 0, 2),
        [&] { (void)comm.iallreduce(a.two, a.two, ReduceOp::Sum); }},
-      {"iallreduce by no operation", no_such_op("allreduce"),
+      {"iallreduce by no operation", no_such_op("iallreduce"),
        [&] { (void)comm.iallreduce(a.two, a.other_two, undefined_op); }},
-      {"iallreduce_inplace of null", no_memory("allreduce_inplace"),
+      {"iallreduce_inplace of null", no_memory("iallreduce_inplace"),
        [&] { (void)comm.iallreduce_inplace(a.nowhere, ReduceOp::Sum); }},
-      {"iallgatherv with a count too many", wrong_length("allgatherv", size, size + 1),
+      {"iallgatherv with a count too many", wrong_length("iallgatherv", size, size + 1),
        [&] { (void)comm.iallgatherv(a.two, a.all, a.too_many, a.places); }},
-      {"iallgatherv to a place beyond all", wrong_length("allgatherv", Arguments::most, 2 * size),
+      {"iallgatherv to a place beyond all", wrong_length("iallgatherv", Arguments::most, 2 * size),
        [&] { (void)comm.iallgatherv(a.two, a.all, a.twos, a.far); }},
-      {"iallgatherv of null", no_memory("allgatherv"),
+      {"iallgatherv of null", no_memory("iallgatherv"),
        [&] { (void)comm.iallgatherv(a.nowhere, a.all, a.twos, a.places); }},
-      {"iallgatherv into null", no_memory("allgatherv"),
+      {"iallgatherv into null", no_memory("iallgatherv"),
        [&] { (void)comm.iallgatherv(a.two, a.nowhere, a.twos, a.places); }},
-      {"iallgatherv from its own result", wrong_length("allgatherv", 0, 2),
+      {"iallgatherv from its own result", wrong_length("iallgatherv", 0, 2),
        [&] { (void)comm.iallgatherv(std::span(a.all).first(2), a.all, a.twos, a.places); }},
-      {"iallreduce of null", no_memory("allreduce"), [&] { (void)comm.iallreduce(a.nowhere, a.two, ReduceOp::Sum); }},
-      {"broadcast_init from nobody", invalid_root("broadcast", size),
+      {"iallreduce of null", no_memory("iallreduce"), [&] { (void)comm.iallreduce(a.nowhere, a.two, ReduceOp::Sum); }},
+      {"broadcast_init from nobody", invalid_root("broadcast_init", size),
        [&, size] { (void)comm.broadcast_init(a.two, size); }},
-      {"broadcast_init of null", no_memory("broadcast"), [&] { (void)comm.broadcast_init(a.nowhere, 0); }},
-      {"allreduce_init into another length", wrong_length("allreduce", 2, 3),
+      {"broadcast_init of null", no_memory("broadcast_init"), [&] { (void)comm.broadcast_init(a.nowhere, 0); }},
+      {"allreduce_init into another length", wrong_length("allreduce_init", 2, 3),
        [&] { (void)comm.allreduce_init(a.two, a.three, ReduceOp::Sum); }},
-      {"allreduce_init by no operation", no_such_op("allreduce"),
+      {"allreduce_init by no operation", no_such_op("allreduce_init"),
        [&] { (void)comm.allreduce_init(a.two, a.other_two, undefined_op); }},
-      {"allreduce_init into null", no_memory("allreduce"),
+      {"allreduce_init into null", no_memory("allreduce_init"),
        [&] { (void)comm.allreduce_init(a.two, a.nowhere, ReduceOp::Sum); }},
-      {"allgatherv_init of null", no_memory("allgatherv"),
+      {"allgatherv_init of null", no_memory("allgatherv_init"),
        [&] { (void)comm.allgatherv_init(a.nowhere, a.all, a.twos, a.places); }},
-      {"allgatherv_init with a count too many", wrong_length("allgatherv", size, size + 1),
+      {"allgatherv_init with a count too many", wrong_length("allgatherv_init", size, size + 1),
        [&] { (void)comm.allgatherv_init(a.two, a.all, a.too_many, a.places); }},
-      {"allgatherv_init from its own result", wrong_length("allgatherv", 0, 2),
+      {"allgatherv_init from its own result", wrong_length("allgatherv_init", 0, 2),
        [&] { (void)comm.allgatherv_init(std::span(a.all).first(2), a.all, a.twos, a.places); }},
-      {"a plan that was moved from", "InvalidOperation in broadcast",
+      {"a plan that was moved from", "InvalidOperation in start",
        [&] {
          auto first = comm.broadcast_init(a.two, 0);
          const auto second = std::move(first);
@@ -351,6 +392,7 @@ void misuse_cases(Suite<CommBackend>& suite) {
     });
   };
   add("OfEveryCollectiveIsRefusedAndChangesNothing", misused_collectives);
+  add("OfEveryLayoutIsRefusedAndChangesNothing", misused_layouts);
   add("OfEveryMessageIsRefusedAndChangesNothing", misused_messages);
   add("OfEveryRequestIsRefusedAndChangesNothing", misused_requests);
 
@@ -381,8 +423,72 @@ void misuse_cases(Suite<CommBackend>& suite) {
                              {"split_local", refused("split_local"), [&] { (void)first.split_local(); }},
                              {"topology", refused("topology"), [&] { (void)first.topology(); }},
                              {"channel", refused("channel"), [&] { (void)first.channel(0, 0); }},
-                             {"send", refused("channel"), [&] { first.send(1, 0); }}});
+                             {"largest_tag", refused("largest_tag"), [&] { (void)first.largest_tag(); }},
+                             {"send", refused("send"), [&] { first.send(1, 0); }},
+                             {"recv", refused("recv"), [&] { first.recv(a.two, 0); }},
+                             {"recv of a value", refused("recv"), [&] { (void)first.recv<int>(0); }},
+                             {"sendrecv", refused("sendrecv"), [&] { first.sendrecv(a.two, 0, a.other_two, 0); }},
+                             {"sendrecv of a value", refused("sendrecv"), [&] { (void)first.sendrecv(1, 0, 0); }}});
     // NOLINTEND(bugprone-use-after-move)
+  });
+
+  group.add("OfAChannelThatWasMovedFromIsRefused", [](const CommBackend& comm) {
+    auto first = comm.channel(comm.rank(), 5);
+    const auto second = std::move(first);
+    Arguments a(comm.size());
+    const auto refused = [](const char* operation) { return std::string("InvalidCommunicator in ") + operation; };
+    // NOLINTBEGIN(bugprone-use-after-move): what is tested
+    expect_refusals(comm, {{"rank", refused("rank"), [&] { (void)first.rank(); }},
+                           {"peer_rank", refused("peer_rank"), [&] { (void)first.peer_rank(); }},
+                           {"tag", refused("tag"), [&] { (void)first.tag(); }},
+                           {"send", refused("send"), [&] { first.send(1); }},
+                           {"recv", refused("recv"), [&] { first.recv(a.two); }},
+                           {"recv of a value", refused("recv"), [&] { (void)first.recv<int>(); }},
+                           {"recv_some", refused("recv_some"), [&] { (void)first.recv_some(a.two); }},
+                           {"try_recv", refused("try_recv"), [&] { (void)first.try_recv(a.two); }},
+                           {"try_recv of a value", refused("try_recv"), [&] { (void)first.try_recv<int>(); }},
+                           {"sendrecv", refused("sendrecv"), [&] { first.sendrecv(a.two, a.other_two); }},
+                           {"sendrecv of a value", refused("sendrecv"), [&] { (void)first.sendrecv(1); }},
+                           {"isend", refused("isend"), [&] { (void)first.isend(a.two); }},
+                           {"isend of a value", refused("isend"), [&] { (void)first.isend(1); }},
+                           {"irecv", refused("irecv"), [&] { (void)first.irecv(a.two); }},
+                           {"irecv of a value", refused("irecv"), [&] { (void)first.irecv<int>(); }}});
+    // NOLINTEND(bugprone-use-after-move)
+  });
+
+  // A channel can be opened still: what it is for is refused, alike on all backends.
+  group.add_on_fresh_ranks("OfMessagesOfACommunicatorThatFailedIsRefusedByTheirNames", [](const CommBackend& comm) {
+    struct Unhappy {};
+    bool threw = false;
+    try {
+      comm.barrier();  // everyone is there before somebody fails
+      std::vector<double> buffer(10'000);
+      comm.allreduce_inplace(buffer, [](double, double) -> double { throw Unhappy(); });
+    } catch (const Unhappy&) {
+      threw = true;
+    } catch (const CommError&) {
+      // a rank that combined nothing may learn of the failure from the others
+    }
+    if (!threw) return;
+    Arguments a(comm.size());
+    const auto refused = [](const char* operation) { return std::string("InvalidCommunicator in ") + operation; };
+    // On tcp the first message is told the reason itself.
+    EXPECT_NE(refusal_of([&] { comm.send(1, comm.rank()); }), "accepted");
+    for (const std::size_t peer : {comm.rank(), (comm.rank() + 1) % comm.size()}) {
+      const auto channel = comm.channel(peer, 1);
+      const std::vector<Misuse> table{
+          {"send", refused("send"), [&] { comm.send(1, peer); }},
+          {"recv", refused("recv"), [&] { comm.recv(a.two, peer); }},
+          {"sendrecv", refused("sendrecv"), [&] { comm.sendrecv(a.two, peer, a.other_two, peer); }},
+          {"send through a channel", refused("send"), [&] { channel.send(1); }},
+          {"recv through a channel", refused("recv"), [&] { (void)channel.recv<int>(); }},
+          {"recv_some", refused("recv_some"), [&] { (void)channel.recv_some(a.two); }},
+          {"try_recv", refused("try_recv"), [&] { (void)channel.try_recv(a.two); }},
+          {"sendrecv through a channel", refused("sendrecv"), [&] { channel.sendrecv(a.two, a.other_two); }},
+          {"isend", refused("isend"), [&] { (void)channel.isend(a.two); }},
+          {"irecv", refused("irecv"), [&] { (void)channel.irecv(a.two); }}};
+      for (const Misuse& misuse : table) EXPECT_EQ(refusal_of(misuse.call), misuse.refusal) << misuse.what;
+    }
   });
 
   group.add("OfARegionThatWasMovedFromIsRefused", [](const CommBackend& comm) {
@@ -397,6 +503,61 @@ void misuse_cases(Suite<CommBackend>& suite) {
     // NOLINTEND(bugprone-use-after-move)
     second.fence();
     EXPECT_EQ(second.as_span().size(), 3U);
+  });
+
+  group.add("OfACommunicatorThatWasMovedFromIsRefusedInEveryForm", [](const CommBackend& comm) {
+    if (comm.kind() == BackendKind::Local) return;
+    CommBackend first = comm.duplicate();
+    const CommBackend second = std::move(first);
+    Arguments a(comm.size());
+    const auto refused = [](const char* operation) { return std::string("InvalidCommunicator in ") + operation; };
+    // NOLINTBEGIN(bugprone-use-after-move): what is tested
+    expect_refusals(
+        second, {{"allgather", refused("allgather"), [&] { first.allgather(a.two, a.all); }},
+                 {"scatter", refused("scatter"), [&] { first.scatter(a.all, a.two, 0); }},
+                 {"alltoall", refused("alltoall"), [&] { first.alltoall(a.all, a.other_all); }},
+                 {"reduce", refused("reduce"), [&] { (void)first.reduce(1, ReduceOp::Sum, 0); }},
+                 {"scan", refused("scan"), [&] { (void)first.scan(1, ReduceOp::Sum); }},
+                 {"reproducible_sum", refused("reproducible_sum"), [&] { (void)first.reproducible_sum(1.0); }},
+                 {"broadcast_resized", refused("broadcast_resized"), [&] { first.broadcast_resized(a.three, 0); }}});
+    // Some ask for the topology first.
+    EXPECT_THROW((void)first.node(), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibarrier(), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibroadcast(a.two, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.ibroadcast(1.0, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce(a.two, a.other_two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce_inplace(a.two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallreduce(1, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.iallgatherv(a.two, a.all, a.twos, a.places), InvalidCommunicator);
+    EXPECT_THROW((void)first.broadcast_init(a.two, 0), InvalidCommunicator);
+    EXPECT_THROW((void)first.allreduce_init(a.two, a.other_two, ReduceOp::Sum), InvalidCommunicator);
+    EXPECT_THROW((void)first.allgatherv_init(a.two, a.all, a.twos, a.places), InvalidCommunicator);
+    // NOLINTEND(bugprone-use-after-move)
+    EXPECT_EQ(second.iallreduce(1, ReduceOp::Sum).get(), static_cast<int>(comm.size()));
+  });
+
+  // What is watched is refused as it is elsewhere, and not reported.
+  group.add("OfACommunicatorThatIsWatchedIsRefusedAndNotReported", [](const CommBackend& comm) {
+    const std::size_t size = comm.size();
+    Arguments a(size);
+    OperationStatistics statistics;
+    const Observed watched(comm, statistics);
+    expect_refusals(
+        comm,
+        {{"broadcast from nobody", invalid_root("broadcast", size), [&, size] { watched.broadcast(a.two, size); }},
+         {"broadcast of null", no_memory("broadcast"), [&] { watched.broadcast(a.nowhere, 0); }},
+         {"allreduce into another length", wrong_length("allreduce", 2, 3),
+          [&] { watched.allreduce(a.two, a.three, ReduceOp::Sum); }},
+         {"allreduce by no operation", no_such_op("allreduce"), [&] { (void)watched.allreduce(1.0, undefined_op); }},
+         {"allgatherv to a place beyond all", wrong_length("allgatherv", Arguments::most, 2 * size),
+          [&] { watched.allgatherv(a.two, a.all, a.twos, a.far); }},
+         {"gather to nobody", invalid_root("gather", size), [&, size] { (void)watched.gather(1, size); }},
+         {"reproducible_sum of null", no_memory("reproducible_sum"),
+          [&] { (void)watched.reproducible_sum(a.nowhere); }}});
+    EXPECT_THROW((void)watched.create_shared_region<double>(Arguments::most / 2), AllocationFailed);
+    EXPECT_EQ(statistics.total().calls, 0U);
+    watched.barrier();
+    EXPECT_EQ(statistics.total().calls, 1U);
   });
 
   group.add("OfALifetimeIsNoneWhatIsUnderWayKeepsWhatItNeeds", [](const CommBackend& comm) {

@@ -4,67 +4,56 @@
 
 #include <cobre/comm.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "conformance/reference_fault.hpp"
+#include "conformance/reference_mailbox.hpp"
+
 namespace conformance {
 
-/// One thing that a backend may get wrong.
-enum class Fault {
-  None,
-  BarrierDoesNothing,
-  BroadcastAlwaysFromRankZero,
-  BroadcastForgetsTheLastByte,
-  ReductionInRankOrderInsteadOfTheTree,
-  ReductionForgetsTheLastRank,
-  ReductionSwapsItsArguments,
-  ReductionWritesIntoTheSendBuffer,
-  ReductionOfThePreviousCall,
-  GatherIgnoresDisplacements,
-  GatherClearsGaps,
-  GatherMixesUpTwoRanks,
-  RegionIsNotShared,
-  RegionIsNotZeroFilled,
-  FenceDoesNothing,
-  EverybodyIsLeader,
-  KeepsGoingAfterACallableThrew,
-  GatherAlwaysToRankZero,
-  ScatterGivesEveryoneTheFirstBlock,
-  AlltoallIsNotTransposed,
-  ReduceAlwaysToRankZero,
-  ScanInRankOrderInsteadOfTheTree,
-  ExscanIncludesTheRankItself,
-  ReduceScatterGivesTheFirstBlock,
-};
-
 struct ReferenceGroup {
-  ReferenceGroup(std::size_t ranks, Fault planted) : size(ranks), fault(planted), pointers(ranks) {}
+  ReferenceGroup(std::size_t ranks, Fault planted)
+      : size(ranks), fault(planted), pointers(ranks), post(std::make_shared<ReferencePost>(planted)), parts(ranks) {}
 
   void wait() {
     std::unique_lock lock(mutex);
     const auto mine = generation;
-    if (++arrived == size) {
+    if (++arrived == size && !given_up) {
       arrived = 0;
       ++generation;
       everyone.notify_all();
-    } else {
-      everyone.wait(lock, [&] { return generation != mine; });
+      return;
     }
+    const auto is_over = [&] { return generation != mine || given_up; };
+    if (fault == Fault::None) {
+      everyone.wait(lock, is_over);
+    } else if (!everyone.wait_for(lock, 2 * patience_with_a_fault, is_over)) {
+      given_up = true;
+      everyone.notify_all();
+    }
+    if (generation == mine) throw std::runtime_error("a rank did not come, because of the fault");
   }
 
   std::size_t size;
   Fault fault;
   std::vector<const void*> pointers;
   std::shared_ptr<std::vector<std::byte>> region;
+  std::shared_ptr<ReferencePost> post;
+  std::vector<std::shared_ptr<ReferenceGroup>> parts;  // under the rank that makes it
   std::mutex mutex;
   std::condition_variable everyone;
   std::size_t arrived = 0;
   std::size_t generation = 0;
+  bool given_up = false;
 };
 
 class ReferenceNode final : public cobre::comm::LocalCommunicator {
@@ -107,13 +96,18 @@ class ReferenceRegion {
   std::shared_ptr<std::vector<std::byte>> bytes_;
 };
 
-class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBackend> {
+class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBackend>,
+                         public cobre::comm::detail::PointToPointCalls<ReferenceBackend>,
+                         public cobre::comm::detail::Splitting<ReferenceBackend> {
  public:
   template <class T>
   using Region = ReferenceRegion<T>;
 
   ReferenceBackend(std::shared_ptr<ReferenceGroup> group, std::size_t rank)
-      : group_(std::move(group)), rank_(rank), previous_(std::make_unique<std::vector<std::byte>>()) {
+      : group_(std::move(group)),
+        rank_(rank),
+        mailbox_(std::make_shared<ReferenceMailbox>(group_->post, rank, group_->size)),
+        previous_(std::make_unique<std::vector<std::byte>>()) {
     topology_.world_size = group_->size;
     topology_.hosts.push_back({"here", {}});
     for (std::size_t r = 0; r < group_->size; ++r) topology_.hosts[0].ranks.push_back(r);
@@ -145,6 +139,8 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
 
  private:
   friend class cobre::comm::detail::Collectives<ReferenceBackend>;
+  friend class cobre::comm::detail::PointToPointCalls<ReferenceBackend>;
+  friend class cobre::comm::detail::Splitting<ReferenceBackend>;
   using Record = cobre::comm::detail::OperationRecord;
 
   void require_good(std::string_view operation) const {
@@ -296,8 +292,37 @@ class ReferenceBackend : public cobre::comm::detail::Collectives<ReferenceBacken
     fold_first(call, group_->size, has(Fault::ReduceScatterGivesTheFirstBlock) ? 0 : rank_ * call.count);
   }
 
+  cobre::comm::detail::Mailbox& mailbox(const char*) const { return *mailbox_; }
+  std::shared_ptr<cobre::comm::detail::Mailbox> share_mailbox(const char*) const { return mailbox_; }
+
+  /// The first rank of each part makes it, and the others find it there.
+  std::optional<ReferenceBackend> make_part(const cobre::comm::detail::Division& division) const {
+    std::vector<std::size_t> members;
+    std::size_t own = division.rank;
+    if (has(Fault::ColourIgnored)) {
+      for (std::size_t r = 0; r < group_->size; ++r) members.push_back(r);
+      own = rank_;
+    } else if (division.part) {
+      members = division.members();
+      if (has(Fault::KeyIgnored)) {
+        std::ranges::sort(members);
+        own = static_cast<std::size_t>(std::ranges::find(members, rank_) - members.begin());
+      }
+    }
+    if (!members.empty() && own == 0) {
+      auto& part = group_->parts[rank_] = std::make_shared<ReferenceGroup>(members.size(), group_->fault);
+      if (has(Fault::PartsShareTheirMessages)) part->post = group_->post;
+    }
+    group_->wait();
+    const auto part = members.empty() ? nullptr : group_->parts[members.front()];
+    group_->wait();  // before the next is made in its place
+    if (part == nullptr) return std::nullopt;
+    return ReferenceBackend(part, own);
+  }
+
   std::shared_ptr<ReferenceGroup> group_;
   std::size_t rank_;
+  std::shared_ptr<ReferenceMailbox> mailbox_;
   cobre::comm::ExecutionTopology topology_;
   mutable bool broken_ = false;
   std::unique_ptr<std::vector<std::byte>> previous_;

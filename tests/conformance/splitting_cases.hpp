@@ -1,9 +1,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "conformance/sequence_cases.hpp"
 #include "conformance/suite.hpp"
@@ -182,6 +186,34 @@ void splitting_cases(Suite<C>& suite) {
     helper.join();
   });
 
+  group.add("TwoThreadsDivideAndPlanAndTalkOnACommunicatorEach", [](const C& comm) {
+    if constexpr (cobre::comm::PersistentCollectives<C>) {
+      if (!takes_threads(comm)) return;
+      const C twins[] = {comm.duplicate(), comm.duplicate()};
+      const auto use = [](const C& whole, std::size_t seed) {
+        const std::size_t size = whole.size();
+        for (std::size_t round = 0; round < 2; ++round) {
+          const std::vector<double> mine(3, static_cast<double>(seed + round));
+          std::vector<double> sums(3);
+          auto plan = whole.allreduce_init(mine, sums, ReduceOp::Sum);
+          plan.start();
+          const auto part = whole.split(static_cast<int>(whole.rank() % 2), -static_cast<int>(whole.rank()));
+          const C twin = part->duplicate();
+          const std::size_t to = (twin.rank() + 1) % twin.size();
+          const std::size_t from = (twin.rank() + twin.size() - 1) % twin.size();
+          EXPECT_EQ(twin.sendrecv(seed + twin.rank(), to, from), seed + from);
+          EXPECT_EQ(whole.sendrecv(seed + whole.rank(), size - 1 - whole.rank(), size - 1 - whole.rank()),
+                    seed + size - 1 - whole.rank());
+          plan.wait();
+          EXPECT_EQ(sums, std::vector<double>(3, static_cast<double>((seed + round) * size)));
+        }
+      };
+      std::thread helper([&] { use(twins[1], 1000); });
+      use(twins[0], 500);
+      helper.join();
+    }
+  });
+
   group.add("TwoThreadsSendToThemselvesOnADuplicateEach", [](const C& comm) {
     if (!takes_threads(comm)) return;
     const C twins[] = {comm.duplicate(), comm.duplicate()};
@@ -199,6 +231,48 @@ void splitting_cases(Suite<C>& suite) {
     helper.join();
     comm.barrier();
   });
+
+#ifndef NDEBUG
+  // The lower one of a pair: one of its threads waits for a message, and the other sends to itself meanwhile.
+  group.add("TwoThreadsThatSendAndReceiveInOneCommunicatorAreTold", [](const C& comm) {
+    if (!takes_threads(comm)) return;
+    const C twin = comm.duplicate();
+    const std::size_t partner = (comm.rank() ^ 1U) < comm.size() ? comm.rank() ^ 1U : comm.rank();
+    std::atomic<int> told{0};
+    const auto is_told = [&](const auto& call) {
+      try {
+        call();
+        return false;
+      } catch (const cobre::comm::InvalidOperation& error) {
+        EXPECT_NE(std::string(error.what()).find("another thread is inside"), std::string::npos) << error.what();
+        ++told;
+        return true;
+      }
+    };
+    if (comm.rank() < partner) {
+      const auto awaited = twin.channel(partner, 1);
+      const auto to_self = twin.channel(comm.rank(), 2);
+      int sent = 0;
+      bool is_out = false;
+      std::thread helper([&] { is_out = is_told([&] { EXPECT_EQ(awaited.template recv<int>(), 7); }); });
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (told == 0 && std::chrono::steady_clock::now() < give_up) {
+        if (!is_told([&] { to_self.send(sent); })) ++sent;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+      comm.barrier();
+      helper.join();
+      EXPECT_GE(told, 1);
+      if (is_out) {
+        EXPECT_EQ(awaited.template recv<int>(), 7);
+      }
+      for (int i = 0; i < sent; ++i) EXPECT_EQ(to_self.template recv<int>(), i);
+    } else {
+      comm.barrier();
+      if (comm.rank() > partner) twin.channel(partner, 1).send(7);
+    }
+  });
+#endif
 
   group.add("PartsThatAreGoneLeaveNothingOpen", [](const C& comm) {
     if (comm.topology().mpi) return;  // what the MPI library keeps is its own affair

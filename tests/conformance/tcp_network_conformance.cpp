@@ -46,8 +46,8 @@ struct NetworkWorld : KeptProcessWorld<TcpNetworkRanks<RanksAHost>> {
   static std::vector<std::size_t> rank_counts() { return {2, 3, 4, 5, 8}; }
 };
 
-// The long run of random operations is that of the ranks on one host.
-const auto suite = any_backend_suite([](std::size_t) { return 500; });
+// The long run of more ranks is that of the ranks on one host.
+const auto suite = any_backend_suite([](std::size_t ranks) { return ranks <= 4 ? 10'000 : 500; });
 const bool joined =
     join<NetworkWorld<1>>("TcpOneRankAHost", suite) && join<NetworkWorld<2>>("TcpTwoRanksAHost", suite) &&
     join<NetworkWorld<3>>("TcpThreeRanksAHost", suite) && join<NetworkWorld<4>>("TcpFourRanksAHost", suite) &&

@@ -33,7 +33,7 @@ constexpr int code_of_exit = 42;
 
 /// How often each rank came by each point in each step. Points are numbered as in their list.
 struct Visits {
-  static constexpr std::size_t most_steps = 40;
+  static constexpr std::size_t most_steps = 48;
   static constexpr std::size_t most_points = 96;
   std::atomic<std::uint32_t> of[most_ranks][most_steps][most_points];
 };

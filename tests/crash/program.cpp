@@ -1,5 +1,7 @@
 #include "crash/program.hpp"
 
+#include <algorithm>
+
 namespace crash {
 namespace {
 
@@ -38,6 +40,15 @@ void broadcast(const CommBackend& comm) {
     auto data = of_rank(comm, Count);
     comm.broadcast(data, root);
     require(all_are(data, root), "broadcast");
+  }
+}
+
+// So long that a rank without room must not be alone in failing: the ranks agree before the elements follow.
+void broadcast_resized(const CommBackend& comm) {
+  for (const std::size_t root : {std::size_t{0}, comm.size() - 1}) {
+    auto data = comm.rank() == root ? of_rank(comm, large) : std::vector<std::uint64_t>(tiny);
+    comm.broadcast_resized(data, root);
+    require(data.size() == large && all_are(data, root), "broadcast_resized");
   }
 }
 
@@ -156,6 +167,14 @@ void split(const CommBackend& comm) {
   comm.barrier();
 }
 
+// In which ranks have the numbers that they have in the job.
+void duplicate(const CommBackend& comm) {
+  const auto twin = comm.duplicate();
+  require(twin.size() == comm.size() && twin.rank() == comm.rank(), "duplicate");
+  require(twin.allreduce(std::uint64_t{1}, ReduceOp::Sum) == twin.size(), "sum of a duplicate");
+  comm.barrier();
+}
+
 // The ranks of one host: those of a set-up of two hosts are in two parts.
 void node(const CommBackend& comm) {
   const auto node = comm.node();
@@ -179,10 +198,17 @@ void split_local(const CommBackend& comm) {
   comm.barrier();
 }
 
+std::size_t next_of(const CommBackend& comm) {
+  return (comm.rank() + 1) % comm.size();
+}
+std::size_t previous_of(const CommBackend& comm) {
+  return (comm.rank() + comm.size() - 1) % comm.size();
+}
+
 template <std::size_t Count>
 void messages(const CommBackend& comm) {
-  const std::size_t next = (comm.rank() + 1) % comm.size();
-  const std::size_t previous = (comm.rank() + comm.size() - 1) % comm.size();
+  const std::size_t next = next_of(comm);
+  const std::size_t previous = previous_of(comm);
   std::vector<std::uint64_t> data(Count);
   if (comm.rank() % 2 == 0) {
     comm.send(of_rank(comm, Count), next);
@@ -195,15 +221,51 @@ void messages(const CommBackend& comm) {
   comm.barrier();
 }
 
-void nonblocking(const CommBackend& comm) {
+template <std::size_t Count>
+void sendrecv(const CommBackend& comm) {
+  std::vector<std::uint64_t> data(Count);
+  comm.sendrecv(of_rank(comm, Count), next_of(comm), data, previous_of(comm));
+  require(all_are(data, previous_of(comm)), "sendrecv");
+  comm.barrier();
+}
+
+template <std::size_t Count>
+void messages_that_go_on(const CommBackend& comm) {
+  const auto to = comm.channel(next_of(comm), 4);
+  const auto from = comm.channel(previous_of(comm), 4);
+  auto coming = from.irecv(std::vector<std::uint64_t>(Count));
+  auto going = to.isend(of_rank(comm, Count));
+  require(all_are(coming.get(), previous_of(comm)), "message that goes on");
+  going.wait();
+  comm.barrier();
+}
+
+void nonblocking_allreduce(const CommBackend& comm) {
   auto data = of_rank(comm, small);
   comm.iallreduce_inplace(data, ReduceOp::Sum).wait();
   require(all_are(data, sum_of_ranks(comm)), "nonblocking allreduce");
   comm.barrier();
 }
 
+// One after the other: where one ends by exception while others are under way that do not come, the job is ended.
+void nonblocking_others(const CommBackend& comm) {
+  const std::size_t root = comm.size() - 1;
+  auto data = of_rank(comm, small);
+  comm.ibroadcast(data, root).wait();
+  require(all_are(data, root), "nonblocking broadcast");
+  const auto mine = of_rank(comm, tiny);
+  std::vector<std::uint64_t> all(comm.size());
+  const std::vector<std::size_t> ones(comm.size(), tiny);
+  std::vector<std::size_t> places;
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) places.push_back(rank);
+  comm.iallgatherv(mine, all, ones, places).wait();
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) require(all[rank] == rank, "nonblocking allgatherv");
+  comm.ibarrier().wait();
+  comm.barrier();
+}
+
 // The same plan twice: the second round finds what the first has left.
-void plan(const CommBackend& comm) {
+void plan_of_allreduce(const CommBackend& comm) {
   const auto data = of_rank(comm, small);
   std::vector<std::uint64_t> sums(small);
   auto plan = comm.allreduce_init(data, sums, ReduceOp::Sum);
@@ -211,6 +273,28 @@ void plan(const CommBackend& comm) {
     plan.start();
     plan.wait();
     require(all_are(sums, sum_of_ranks(comm)), "plan");
+  }
+  comm.barrier();
+}
+
+void plans_of_others(const CommBackend& comm) {
+  const std::size_t root = comm.size() - 1;
+  std::vector<std::uint64_t> table(small);
+  const auto mine = of_rank(comm, tiny);
+  std::vector<std::uint64_t> all(comm.size());
+  const std::vector<std::size_t> ones(comm.size(), tiny);
+  std::vector<std::size_t> places;
+  for (std::size_t rank = 0; rank < comm.size(); ++rank) places.push_back(rank);
+  auto telling = comm.broadcast_init(table, root);
+  auto gathering = comm.allgatherv_init(mine, all, ones, places);
+  for (int round = 0; round < 2; ++round) {
+    std::ranges::fill(table, comm.rank());
+    telling.start();
+    gathering.start();
+    gathering.wait();
+    telling.wait();
+    require(all_are(table, root), "plan of a broadcast");
+    for (std::size_t rank = 0; rank < comm.size(); ++rank) require(all[rank] == rank, "plan of an allgatherv");
   }
   comm.barrier();
 }
@@ -236,6 +320,7 @@ constexpr Step program[] = {
     {"tiny broadcast", broadcast<tiny>},
     {"small broadcast", broadcast<small>},
     {"large broadcast", broadcast<large>},
+    {"large broadcast_resized", broadcast_resized},
     {"tiny allreduce", allreduce<tiny>},
     {"small allreduce", allreduce<small>},
     {"large allreduce", allreduce<large>},
@@ -258,13 +343,18 @@ constexpr Step program[] = {
     {"large reduce_scatter_block", reduce_scatter<large>},
     {"region", region},
     {"split", split},
+    {"duplicate", duplicate},
     {"node", node},
     {"split_local", split_local},
     {"small messages", messages<small>},
     {"large messages", messages<large>},
+    {"large sendrecv", sendrecv<large>},
     {"channels", channels},
-    {"nonblocking allreduce", nonblocking},
-    {"plan of allreduce", plan},
+    {"small messages that go on", messages_that_go_on<small>},
+    {"nonblocking allreduce", nonblocking_allreduce},
+    {"nonblocking broadcast, allgatherv and barrier", nonblocking_others},
+    {"plan of allreduce", plan_of_allreduce},
+    {"plans of broadcast and allgatherv", plans_of_others},
     {"last barrier", barrier},
 };
 

@@ -6,17 +6,25 @@ from pathlib import Path
 
 TOOL = Path(__file__).parents[2] / "tools/dev/check-abi"
 SOURCE = """
+#include <functional>
+#define COBRE_COMM_COMPILE_EXECUTE(Class, qualifier) template void Class::execute(const long&) qualifier
 namespace cobre::comm {
 int stays(const char* text) { return text[0]; }
 namespace core { int private_to_the_library() { return 1; } }
 namespace { int nobody_sees_this() { return 2; } }
-int uses_it() { return nobody_sees_this() + core::private_to_the_library(); }
+template <class T> std::function<T()> hands_out_a_lambda(T value) { return [value] { return value; }; }
+int uses_it() { return hands_out_a_lambda(nobody_sees_this())() + core::private_to_the_library(); }
 struct Backend {
   template <class Call> void execute(const Call&) const;
   template <class Call> __attribute__((noinline)) void of_every_program(const Call&) const {}
 };
 template <class Call> void Backend::execute(const Call& call) const { of_every_program(call); }
 template void Backend::execute(const int&) const;
+struct Named {
+  template <class Call> void execute(const Call&) const;
+};
+template <class Call> void Named::execute(const Call&) const {}
+COBRE_COMM_COMPILE_EXECUTE(Named, const);
 namespace shm {
 struct RegionBlock { void fence(); };
 void RegionBlock::fence() {}
@@ -31,7 +39,8 @@ int not_ours() { return 3; }
 FUNCTIONS = "cobre::comm::stays(char const*)\ncobre::comm::uses_it()\n"
 MEMBERS = "cobre::comm::shm::RegionBlock::fence()\n"
 INSTANTIATED = "void cobre::comm::Backend::execute<int>(int const&) const\n"
-RECORD = MEMBERS + FUNCTIONS + INSTANTIATED
+BY_MACRO = "void cobre::comm::Named::execute<long>(long const&) const\n"
+RECORD = MEMBERS + FUNCTIONS + INSTANTIATED + BY_MACRO
 
 
 class CheckAbi(unittest.TestCase):
@@ -72,6 +81,11 @@ class CheckAbi(unittest.TestCase):
         code, text, _ = self.check(RECORD.replace("<int>(int const&)", "<long>(long const&)"))
         self.assertEqual(code, 1)
         self.assertIn("- void cobre::comm::Backend::execute<long>(long const&) const", text)
+
+    def test_those_that_a_macro_names_are_missed_as_well(self):
+        code, text, _ = self.check(RECORD.replace(BY_MACRO, BY_MACRO.replace("long", "short")))
+        self.assertEqual(code, 1)
+        self.assertIn("- void cobre::comm::Named::execute<short>(short const&) const", text)
 
 
 if __name__ == "__main__":

@@ -83,10 +83,10 @@ class RunTests(Sandbox):
 
     def test_a_check_of_the_sources_that_fails_fails_the_whole(self):
         (self.root / "tools/dev/format").write_text("#!/bin/sh\necho badly laid out\nexit 1\n", encoding="utf-8")
-        for check in ("check-same-bits", "check-layers", "check-files", "build-docs", "lint"):
+        for check in ("check-same-bits", "check-layers", "check-files", "build-docs", "check-options", "lint"):
             (self.root / "tools/dev" / check).write_text("#!/bin/sh\n", encoding="utf-8")
         result = self.run_tool("run-tests", "--jobs", "1")
-        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "8 passed, 1 failed"))
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "9 passed, 1 failed"))
         self.assertIn("| badly laid out", result.stdout)
 
 

@@ -66,6 +66,34 @@ TEST_P(ChannelFault, ASenderLearnsThatItsPeerWasKilled) {
   EXPECT_EQ(ranks[0].words(), "PeerFailed 1");
 }
 
+// One death, and each of the others in another call.
+TEST_P(ChannelFault, WhoeverWaitsForARequestOrForBothOrLooksAgainAndAgainLearnsThatItsPeerWasKilled) {
+  for (const auto before : {0ms, 60ms}) {  // while the others still spin, and while they sleep
+    test::Shared<Board> board;
+    auto ranks = start(5, [&](const CommBackend& comm) -> std::string {
+      if (comm.rank() == 1) {
+        eventually([&] { return board->ready == 4; });
+        std::this_thread::sleep_for(before);
+        raise(SIGKILL);
+      }
+      const auto channel = comm.channel(1, 0);
+      const std::vector<std::byte> message(large);
+      std::vector<std::byte> room(large);
+      ++board->ready;
+      const std::string outcome = outcome_of([&] {
+        switch (comm.rank()) {
+          case 0: return channel.irecv(room).wait();
+          case 2: return channel.isend(message).wait();
+          case 3: return channel.sendrecv(message, room);
+          default: eventually([&] { return channel.try_recv(room).has_value(); });
+        }
+      });
+      return outcome.substr(0, 12);
+    });
+    for (const std::size_t rank : {0U, 2U, 3U, 4U}) EXPECT_EQ(ranks[rank].words(), "PeerFailed 1") << "rank " << rank;
+  }
+}
+
 TEST_P(ChannelFault, WhatAPeerSentBeforeItLeftStillArrives) {
   auto ranks = start(2, [&](const CommBackend& comm) -> std::string {
     const auto channel = comm.channel(1 - comm.rank(), 5);
@@ -198,6 +226,36 @@ TEST_P(ChannelFault, ASendrecvThatTimesOutLosesNothingThatHasCome) {
   });
   EXPECT_EQ(ranks[1].words(), "sent");
   EXPECT_EQ(ranks[0].words(), "TimedOut 1, 7, 8");
+}
+
+TEST_P(ChannelFault, ASendrecvWaitsForBothNoLongerThanTheTimeout) {
+  test::Shared<Board> board;
+  auto ranks = start(2,
+                     [&](const CommBackend& comm) -> std::string {
+                       const auto channel = comm.channel(1 - comm.rank(), 0);
+                       std::vector<std::byte> message(large);
+                       if (comm.rank() == 1) {
+                         std::this_thread::sleep_for(500ms);
+                         (void)outcome_of([&] { channel.recv(message); });
+                         eventually([&] { return board->ready == 1; });
+                         return "taken";
+                       }
+                       std::array<int, 1> room{};
+                       const auto begin = std::chrono::steady_clock::now();
+                       double said = 0;
+                       try {
+                         channel.sendrecv(message, room);
+                       } catch (const cobre::comm::TimedOut& error) {
+                         said = error.waited_seconds();
+                       }
+                       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+                       ++board->ready;
+                       if (said >= 0.8 && said <= waited.count() && waited < 1.2s) return "in time";
+                       return std::to_string(waited.count()) + " s, and says " + std::to_string(said);
+                     },
+                     {.timeout = 800ms});
+  EXPECT_EQ(ranks[0].words(), "in time");
+  EXPECT_EQ(ranks[1].words(), "taken");
 }
 
 // The owner of a message may write over it as soon as its send has ended, in whichever way.

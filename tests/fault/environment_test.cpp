@@ -20,8 +20,7 @@
 
 #include "comm/core/sanitizers.hpp"
 #include "fault/on_backends.hpp"
-#include "support/cpu_group.hpp"
-#include "support/memory_group.hpp"
+#include "support/control_groups.hpp"
 #include "support/mounts.hpp"
 
 namespace {

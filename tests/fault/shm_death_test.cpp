@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "support/memory_group.hpp"
+#include "support/control_groups.hpp"
 #include "support/shm_ranks.hpp"
 
 namespace {

@@ -29,6 +29,8 @@ TEST_F(Environment, RefusesASecondInit) {
   EXPECT_THROW((void)Mpi::init(), AlreadyInitialized);
   EXPECT_THROW((void)Mpi::init_thread(ThreadLevel::Multiple), AlreadyInitialized);
   EXPECT_EQ(error_of<AlreadyInitialized>([] { (void)Mpi::init(); }).operation(), "init");
+  EXPECT_EQ(error_of<AlreadyInitialized>([] { (void)Mpi::init_thread(ThreadLevel::Single); }).operation(),
+            "init_thread");
 }
 
 TEST_F(Environment, GivesViewsOfTheWorldAndOfItself) {

@@ -180,6 +180,22 @@ TEST_F(Forms, ExscanGivesTheSumBelowThisRankAndLeavesRankZeroAlone) {
   }
 }
 
+TEST_F(Forms, ScanAndExscanGiveBackTheContainerThatIsMovedIn) {
+  const auto expect = [&](const Buffer& expected, auto call) {
+    auto data = contribution(rank, 1001, 0);
+    const auto* const memory = data.data();
+    const auto result = call(std::move(data));
+    EXPECT_EQ(result, expected);
+    EXPECT_EQ(result.data(), memory) << "it is no copy";
+  };
+  const auto before_this = rank == 0 ? contribution(0, 1001, 0) : sum(0, rank, 1001, 0);
+  const auto op = ReduceOp::Sum;
+  expect(sum(0, rank + 1, 1001, 0), [&](Buffer&& data) { return world.scan(std::move(data), op); });
+  expect(sum(0, rank + 1, 1001, 0), [&](Buffer&& data) { return world.iscan(std::move(data), op).get(); });
+  expect(before_this, [&](Buffer&& data) { return world.exscan(std::move(data), op); });
+  expect(before_this, [&](Buffer&& data) { return world.iexscan(std::move(data), op).get(); });
+}
+
 TEST_F(Forms, ReduceScatterBlockGivesEachRankItsBlockOfTheSum) {
   for (const auto length : lengths()) {
     const auto total = length * ranks;

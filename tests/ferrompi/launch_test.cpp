@@ -60,7 +60,7 @@ void expect_ended(const Job& job, const std::string& cause) {
 }  // namespace
 
 TEST(Jobs, EndWithTheCauseWhenAnExceptionPassesThroughOpenRequestsAndWindows) {
-  for (const int ranks : {2, 3}) {
+  for (const int ranks : {2, 3, 5}) {
     const auto job = launch("exception_passes_through", ranks);
     expect_ended(job, "cause: the well is dry");
     EXPECT_NE(job.output.find("ferrompi: rank 1: an exception destroys"), std::string::npos) << job.output;
@@ -107,6 +107,14 @@ TEST(Jobs, AdoptAnMpiThatIsRunningAndLeaveItRunning) {
 
 TEST(Jobs, FinalizeOnceWhenTheEnvironmentIsMoved) {
   expect_done("moved_environment", {2});
+}
+
+TEST(Jobs, DoWhatIsLeftForTheEndAndWhatIsAddedThere) {
+  expect_done("actions_at_finalize", {1, 2});
+}
+
+TEST(Jobs, MayTryAgainWhereMpiDoesNotStart) {
+  expect_done("mpi_does_not_start", {1, 2});
 }
 
 TEST(Jobs, EndInOrderWhereMpiGrantsTooLowAThreadLevel) {

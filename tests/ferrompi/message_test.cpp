@@ -213,6 +213,10 @@ TEST_F(Messages, ThatAreTooLongAreAnErrorAndTheJobGoesOn) {
   EXPECT_EQ(error_of<MpiError>([&] { receive.wait(); }).error_class(), ErrorClass::Truncate);
   EXPECT_TRUE(receive.is_complete());
   more.wait();
+  more = world.isend(std::vector<int>(10, rank), next, 702);
+  auto owning = world.irecv(std::vector<int>(3), previous, 702);
+  expect_truncated("get", [&] { (void)owning.get(); });
+  more.wait();
   EXPECT_EQ(world.sendrecv(rank, next, 1, previous, 1), previous);
 }
 

@@ -81,6 +81,27 @@ TEST_F(Threads, ReduceOnCommunicatorsOfTheirOwnWithCapturesOfTheirOwn) {
   EXPECT_EQ(wrong, 0);
 }
 
+// The first plans of a communicator make what tells later ones whether it is still there.
+TEST_F(Threads, MakeTheFirstPlansOfACommunicatorAtOnceAndStartThemSideBySide) {
+  const auto fresh = world.duplicate();
+  std::atomic<int> wrong{0};
+  on_all_threads([&](int t) {
+    std::array<int, 3> in{};
+    std::array<int, 3> out{};
+    std::vector<PersistentRequest> plans;
+    plans.push_back(fresh.recv_init(in, previous, 100 + t));
+    plans.push_back(fresh.send_init(out, next, 100 + t));
+    for (int round = 0; round < 10; ++round) {
+      in.fill(-1);
+      out = {rank, t, round};
+      start_all(plans);
+      wait_all(plans);
+      if (in != std::array<int, 3>{previous, t, round}) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(Threads, TakeMatchedMessagesFromEachOtherSafely) {
   const int messages = rounds * threads;
   std::atomic<int> taken{0};

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -175,6 +176,8 @@ TEST(WindowErrors, AnOperationNeedsAnEpoch) {
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).put(value));
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).get(value));
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).accumulate(value, ReduceOp::Sum));
+  std::array<int, 1> before = {4};
+  EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).fetch_accumulate(value, before, ReduceOp::Sum));
   EXPECT_CLASS(ErrorClass::RmaSync, (void)window.target(0).fetch_op(1, ReduceOp::Sum));
   window.fence(FenceAssert::NoSucceed);
   EXPECT_CLASS(ErrorClass::RmaSync, window.target(0).put(value));
@@ -201,6 +204,8 @@ TEST(WindowErrors, ElementsOutsideOfTheSegmentAreRefused) {
   EXPECT_THROW(target.get(two, 4), InvalidBuffer);
   EXPECT_THROW(target.put(two, std::numeric_limits<std::size_t>::max()), InvalidBuffer);
   EXPECT_THROW(target.accumulate(two, ReduceOp::Sum, 3), InvalidBuffer);
+  std::array<int, 2> before{};
+  EXPECT_THROW(target.fetch_accumulate(two, before, ReduceOp::Sum, 3), InvalidBuffer);
   std::array<int, 3> three{};
   EXPECT_THROW(target.fetch_accumulate(two, three, ReduceOp::Sum), InvalidBuffer);
   try {
@@ -209,6 +214,13 @@ TEST(WindowErrors, ElementsOutsideOfTheSegmentAreRefused) {
     EXPECT_EQ(std::string(error.what()), "put: 2 elements from offset 3 on do not fit into the 4 of rank 0");
   }
   target.put(std::span<const int>(), 4);  // nothing at the very end is something
+  window.fence();
+  {
+    auto guard = window.lock(LockType::Shared, 0);
+    EXPECT_THROW((void)guard.fetch_op(1, ReduceOp::Sum, 4), InvalidBuffer);
+    EXPECT_THROW((void)guard.compare_and_swap(0, 1, 4), InvalidBuffer);
+    EXPECT_NO_THROW((void)guard.fetch_op(0, ReduceOp::Sum, 3));
+  }
   window.fence();
 }
 
@@ -254,6 +266,23 @@ TEST(WindowErrors, AnEndedGuardRefusesEverything) {
   EXPECT_CLASS(ErrorClass::RmaSync, moved.put(value));
 }
 
+TEST(WindowErrors, AnEndedGuardOfAllRefusesEverything) {
+  const auto world = test_mpi().world();
+  auto window = SharedWindow<int>::allocate(world, 1);
+  auto guard = window.lock_all();
+  const auto target = guard.target(0);
+  guard.unlock();
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_local(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_all());
+  EXPECT_CLASS(ErrorClass::RmaSync, guard.flush_local_all());
+  EXPECT_CLASS(ErrorClass::RmaSync, (void)guard.target(0));
+  EXPECT_CLASS(ErrorClass::RmaSync, (void)target.fetch_op(1, ReduceOp::Sum));
+  guard.unlock();
+  window.fence();  // which no lock may reach into
+  const auto next = window.lock(LockType::Exclusive, world.rank());
+}
+
 TEST(WindowErrors, AMovedFromWindowRefusesEverything) {
   const auto world = test_mpi().world();
   auto window = SharedWindow<int>::allocate(world, 1);
@@ -285,6 +314,10 @@ TEST(WindowErrors, AGuardThatOutlivesItsWindowStandsForNothing) {
   auto all = window->lock_all();
   window.reset();
   EXPECT_CLASS(ErrorClass::Win, all.flush_all());
+  EXPECT_EQ(mpi_error_of([&] { all.flush_all(); })->operation(), "flush_all");
+  EXPECT_EQ(mpi_error_of([&] { all.flush(); })->operation(), "flush");
+  all.unlock();
+  EXPECT_EQ(mpi_error_of([&] { all.flush(); })->operation(), "flush");
 
   window = SharedWindow<int>::allocate(world, 1);
   window->fence();
@@ -332,6 +365,70 @@ TEST(WindowErrors, TwoThreadsAtOnceAreCaughtInDebugBuilds) {
     waiting.join();
   }
   MPI_Barrier(world.native());
+}
+
+TEST(WindowErrors, AThreadThatMayNotEndALockLeavesItToItsGuard) {
+  if (test_mpi().thread_level() >= ThreadLevel::Multiple) return;
+  const auto world = test_mpi().world();
+  auto window = SharedWindow<int>::allocate(world, 1);
+  const auto refused = [](auto call) {
+    bool result = false;
+    std::thread([&] { result = mpi_error_of(call).has_value(); }).join();
+    return result;
+  };
+  {
+    auto guard = window.lock(LockType::Exclusive, world.rank());
+    EXPECT_TRUE(refused([&] { guard.unlock(); }));
+    guard.flush();
+    guard.unlock();
+    auto all = window.lock_all();
+    EXPECT_TRUE(refused([&] { all.unlock(); }));
+    all.flush();
+    all.unlock();
+  }
+  window.fence();
+  auto lost = window.lock_all();
+  testing::internal::CaptureStderr();
+  std::thread([&] { const auto gone = std::move(lost); }).join();
+  const auto said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(said, "ferrompi: rank " + std::to_string(world.rank()) +
+                                 " of a window: a guard went, but its "
+                                 "lock stays until the window goes: MPI error in unlock: called from a thread other"))
+      << said;
+  EXPECT_CLASS(ErrorClass::RmaSync, window.fence());
+}
+
+TEST(WindowErrors, ALockThatAThreadMayNotEndNowIsEndedOnceTheOtherHasLeft) {
+  if (test_mpi().thread_level() < ThreadLevel::Multiple) return;
+  const auto world = test_mpi().world();
+  if (world.size() < 2) return;
+  // As above: a thread of rank 1 is inside of the window until rank 0 lets it go on, and another holds a lock.
+  auto window = SharedWindow<int>::allocate(world, 1);
+  if (world.rank() == 0) {
+    auto guard = window.lock(LockType::Exclusive, 0);
+    MPI_Barrier(world.native());
+    int seen = 0;
+    MPI_Recv(&seen, 1, MPI_INT, 1, 0, world.native(), MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that the other meets who is inside
+  } else if (world.rank() == 1) {
+    std::optional<LockGuard<int>> guard(window.lock(LockType::Exclusive, 1));
+    MPI_Barrier(world.native());
+    std::thread waiting([&] {
+      while (mpi_error_of([&] { auto other = window.lock(LockType::Exclusive, 0); }).has_value()) {
+        std::this_thread::yield();
+      }
+    });
+    while (!mpi_error_of([&] { window.sync(); }).has_value()) std::this_thread::yield();
+    EXPECT_CLASS(ErrorClass::Win, guard->unlock());
+    const int seen = 1;
+    MPI_Send(&seen, 1, MPI_INT, 0, 0, world.native());
+    guard.reset();
+    waiting.join();
+  } else {
+    MPI_Barrier(world.native());
+  }
+  MPI_Barrier(world.native());
+  auto guard = window.lock(LockType::Exclusive, 1);  // would wait for ever for a lock that was lost
 }
 #endif
 

@@ -1,6 +1,6 @@
-// What processes of one user say to each other before they share memory, and what a launcher reads of ranks that have
-// died, fed with whatever the fuzzer likes: another process of that user may say anything. The readers are those of the
-// library, at sockets as it opens them.
+// What processes of one user say to each other before they share memory, to the lookout of an MPI job, and what a
+// launcher reads of ranks that have died, fed with whatever the fuzzer likes: another process of that user may say
+// anything. The readers are those of the library, at sockets as it opens them.
 
 #include <cobre/comm/errors.hpp>
 
@@ -34,14 +34,22 @@
 #include "comm/backends/shm/witness.hpp"
 #include "comm/backends/tcp/ledger.hpp"
 #include "comm/core/make_ledger_file.hpp"
+#include "input.hpp"
+#include "shm_lookout.hpp"
 #include "shm_parsers.hpp"
+#include "shm_saying.hpp"
 
 namespace {
 
 using namespace cobre::comm;
 using namespace cobre::comm::shm;
 using namespace std::chrono_literals;
+using fuzz::changed;
 using fuzz::group_size;
+using fuzz::is_readable;
+using fuzz::say;
+using fuzz::take_front;
+using fuzz::with_more;
 
 constexpr std::size_t page = 4096;
 
@@ -53,44 +61,6 @@ ShmConfig config_of(std::size_t rank) {
   config.connect_timeout = 4s;
   config.segment_bytes = smallest_segment(group_size);
   return config;
-}
-
-template <class Frame>
-Frame take_front(std::span<const std::byte>& bytes) {
-  Frame frame;
-  const std::size_t count = std::min(bytes.size(), sizeof frame);
-  if (count > 0) std::memcpy(static_cast<void*>(&frame), bytes.data(), count);
-  bytes = bytes.subspan(count);
-  return frame;
-}
-
-template <class Message>
-std::vector<std::byte> changed(const Message& message, std::span<const std::uint8_t> change) {
-  const auto honest = std::as_bytes(std::span(&message, 1));
-  std::vector<std::byte> bytes(honest.begin(), honest.end());
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] ^= std::byte{change[i]};
-  return bytes;
-}
-
-void say(const core::Descriptor& socket, std::vector<std::byte> bytes, std::uint8_t cut, std::span<const int> handed) {
-  switch (static_cast<fuzz::Cut>(cut % fuzz::cuts)) {
-    case fuzz::Cut::None: break;
-    case fuzz::Cut::Shorter: bytes.pop_back(); break;
-    case fuzz::Cut::Longer: bytes.push_back({}); break;
-    case fuzz::Cut::NothingAtAll: return;
-  }
-  (void)send_bytes(socket.get(), bytes, handed);
-}
-
-// Nothing of what came may reach a terminal as it is.
-bool is_readable(std::string_view words) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  return !words.empty() && std::ranges::none_of(words, is_control);
-}
-
-// The right descriptor, and some more; or none.
-std::vector<int> with_more(int right, std::uint8_t more) {
-  return more % 4 == 3 ? std::vector<int>() : std::vector<int>(1 + more % 4, right);
 }
 
 // As an endpoint does, which goes by what stands there without asking again.
@@ -350,6 +320,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case fuzz::Reader::Joiner: join_group(bytes); break;
     case fuzz::Reader::Witness: look_on(bytes); break;
     case fuzz::Reader::Launcher: look_into_ledger(bytes); break;
+    case fuzz::Reader::Lookout: fuzz::call_lookout(bytes); break;
   }
   return 0;
 }

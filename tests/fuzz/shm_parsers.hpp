@@ -10,11 +10,12 @@
 #include "comm/backends/shm/layout.hpp"
 #include "comm/backends/shm/messages.hpp"
 #include "comm/backends/tcp/ledger.hpp"
+#include "run/lookout_call.hpp"
 
 namespace fuzz {
 
-enum class Reader : std::uint8_t { Coordinator, Joiner, Witness, Launcher };
-inline constexpr std::uint8_t reader_count = static_cast<std::uint8_t>(Reader::Launcher) + 1;
+enum class Reader : std::uint8_t { Coordinator, Joiner, Witness, Launcher, Lookout };
+inline constexpr std::uint8_t reader_count = static_cast<std::uint8_t>(Reader::Lookout) + 1;
 
 inline constexpr std::size_t group_size = 3;
 
@@ -51,6 +52,20 @@ struct Glimpse {
   std::uint8_t more_descriptors = 0;  // as above
   std::array<std::uint8_t, 32> change{};
 };
+
+/// Whose descriptor one hands to the lookout as that of its process.
+enum class Whose : std::uint8_t { This, ItsOwnThatDied, NoProcess, NothingThatCanBeWaitedFor };
+inline constexpr std::uint8_t whose_count = static_cast<std::uint8_t>(Whose::NothingThatCanBeWaitedFor) + 1;
+
+/// One that calls the lookout, as rank 0, 1, 2, 0, …
+struct Caller {
+  std::uint8_t cut = 0;
+  std::uint8_t more_descriptors = 0;  // as above
+  std::uint8_t whose = 0;
+  std::uint8_t then = 0;  // bit 0: says a word, as one that aborts; bit 1: hangs up
+  std::array<std::uint8_t, sizeof(cobre::command::LookoutCall)> change{};
+};
+inline constexpr std::size_t most_callers = 6;
 
 /// What of a rank's ledger is changed, for the launcher that reads it after the rank has died: first that on which the
 /// most depends, last the records.

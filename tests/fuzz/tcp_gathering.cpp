@@ -20,7 +20,7 @@
 #include "comm/backends/tcp/hosts.hpp"
 #include "comm/backends/tcp/messages.hpp"
 #include "comm/backends/tcp/rendezvous.hpp"
-#include "tcp_input.hpp"
+#include "input.hpp"
 #include "tcp_parsers.hpp"
 
 namespace fuzz {

@@ -16,7 +16,7 @@
 #include "comm/backends/tcp/sentinel.hpp"
 #include "comm/backends/tcp/verdict.hpp"
 #include "comm/backends/tcp/wire.hpp"
-#include "tcp_input.hpp"
+#include "input.hpp"
 #include "tcp_parsers.hpp"
 
 namespace fuzz {

@@ -1,6 +1,6 @@
-// Everything that a user or a scheduler writes or hands over: the environment, lists and files of hosts, plans, cases,
-// bars and stored runs in JSON, checkpoints, programs. The first byte chooses the parser. Each may refuse, with an
-// error of its own; nothing else may come out of it.
+// Everything that a user, a scheduler or the kernel writes or hands over: the environment, secrets, lists and files of
+// hosts, plans, cases, bars and stored runs in JSON, checkpoints, programs, options, control groups. The first byte
+// chooses the parser. Each may refuse, with an error of its own; nothing else may come out of it.
 
 #include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/detail/worker.hpp>
@@ -9,25 +9,36 @@
 #include <cobre/comm/tcp.hpp>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/bars.hpp"
 #include "bench/check.hpp"
+#include "bench/lists.hpp"
+#include "bench/report.hpp"
 #include "case.hpp"
 #include "checkpoint.hpp"
+#include "comm/backends/mpi/announcement.hpp"
 #include "comm/backends/shm/config.hpp"
 #include "comm/backends/tcp/config.hpp"
 #include "comm/core/environment.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/ledger_file.hpp"
+#include "comm/core/memory_limits.hpp"
 #include "comm/core/text.hpp"
+#include "comm/core/waiting_cpus.hpp"
 #include "comm/factory/selection.hpp"
 #include "frames.hpp"
 #include "hosts.hpp"
@@ -35,6 +46,8 @@
 #include "notices.hpp"
 #include "options.hpp"
 #include "remote.hpp"
+#include "sddp/options.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 
@@ -132,6 +145,41 @@ void environment_of_slurm(std::string_view text) {
   for (const char* const name : slurms) unsetenv(name);
 }
 
+// What programs read of a step of Slurm, and what a launcher of MPI announces.
+void environment_of_launchers(std::string_view text) {
+  constexpr std::array names{"SLURM_MEM_PER_NODE",
+                             "SLURM_MEM_PER_CPU",
+                             "SLURM_CPUS_ON_NODE",
+                             "SLURM_NODEID",
+                             "SLURM_TASKS_PER_NODE",
+                             "SLURM_STEP_TASKS_PER_NODE",
+                             "SLURM_NTASKS",
+                             "SLURM_NPROCS",
+                             "SLURM_JOB_CPUS_PER_NODE",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "PMI_SIZE"};
+  set_variables(text, names);
+  if (const auto bytes = slurm::memory_on_node_bytes()) {
+    if (*bytes == 0 || *bytes % (1U << 20) != 0) __builtin_trap();
+  }
+  if (const auto list = slurm::detail::text("SLURM_JOB_CPUS_PER_NODE")) {
+    const auto all = slurm::value_for_node(*list, std::nullopt);
+    const auto first = slurm::value_for_node(*list, 0);
+    if (all && first != all) __builtin_trap();
+    if (const auto node = slurm::node_id(); all && node) {
+      const auto one = slurm::value_for_node(*list, node);
+      if (one && one != all) __builtin_trap();
+    }
+  }
+  if (slurm::local_size().value_or(0) < 0 || slurm::num_tasks().value_or(0) < 0) __builtin_trap();
+  if (const auto other = mpi::announcement_of_others_than(4)) {
+    if (other->processes == 4 || std::to_string(other->processes).size() > std::string_view(other->text).size()) {
+      __builtin_trap();
+    }
+  }
+  for (const char* const name : names) unsetenv(name);
+}
+
 void node_lists(std::string_view text) {
   (void)tcp::first_node(text);
   while (!text.empty() && slurm::detail::next_repeated(text)) {
@@ -143,6 +191,9 @@ void hosts(std::string_view text, bool is_file) {
     const auto shares = is_file ? cobre::command::parse_hostfile(text) : cobre::command::parse_hosts(text);
     for (const auto& share : shares) {
       if (share.name.empty() || share.ranks == 0) __builtin_trap();
+      for (const char c : share.name) {
+        if (std::iscntrl(static_cast<unsigned char>(c)) != 0) __builtin_trap();
+      }
     }
     (void)cobre::command::fill(shares, 3);
   } catch (const cobre::command::UsageError&) {
@@ -183,11 +234,27 @@ void plan(std::string_view text) {
   }
 }
 
-// A file that holds the text: the next one replaces it.
+// A file that holds the text, and that others may not read: the next one replaces it.
 std::string file_of(std::string_view text) {
-  static const int file = memfd_create("input", MFD_CLOEXEC);
+  static const int file = [] {
+    const int made = memfd_create("input", MFD_CLOEXEC);
+    if (fchmod(made, S_IRUSR | S_IWUSR) != 0) __builtin_trap();
+    return made;
+  }();
   if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0) __builtin_trap();
   return "/proc/self/fd/" + std::to_string(file);
+}
+
+// White space behind it makes no other secret of it.
+void secret_file(std::string_view text) {
+  TcpConfig config;
+  config.secret.file = file_of(text);
+  try {
+    const auto key = tcp::job_key(config);
+    config.secret.file = file_of(std::string(text.substr(0, text.find_last_not_of(" \t\r\n") + 1)) + "\n");
+    if (tcp::job_key(config) != key) __builtin_trap();
+  } catch (const InvalidConfiguration&) {
+  }
 }
 
 void case_file(std::string_view text) {
@@ -227,6 +294,58 @@ void stored_run(std::string_view text) {
   }
 }
 
+// What is measured, and what the programs that measure it print.
+void bench_lists(std::string_view text) {
+  using namespace cobre::command;
+  const std::string list(text);
+  const auto report = bench::read_report(list);
+  if (report && (report->operation.empty() || report->times.empty())) __builtin_trap();
+  try {
+    for (const std::size_t bytes : bench::read_sizes(list)) {
+      if (bytes == 0 || bytes % sizeof(double) != 0 || bytes > std::size_t{2} << 30) __builtin_trap();
+    }
+  } catch (const UsageError&) {
+  }
+  try {
+    for (const std::size_t ranks : bench::read_rank_counts(list)) {
+      if (ranks == 0 || ranks > 128) __builtin_trap();
+    }
+  } catch (const UsageError&) {
+  }
+}
+
+// The command line of the application, a word a line.
+void application_options(std::string_view text) {
+  std::vector<std::string> words;
+  std::istringstream lines{std::string(text)};
+  for (std::string word; std::getline(lines, word);) words.push_back(word);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  try {
+    const sddp::Options options = sddp::parse_options(arguments);
+    if (options.every == 0 || !(options.settings.tolerance >= 0 && options.settings.tolerance <= 1)) __builtin_trap();
+    if (!options.case_file.empty() && options.sizes.stages) __builtin_trap();
+  } catch (const sddp::InputError&) {
+  }
+}
+
+// The limits of a container as the kernel writes them, with a line of dashes between two files.
+void control_groups(std::string_view text) {
+  static const FakeControlGroups groups;
+  for (const char* const file :
+       {"proc/self/cgroup", "proc/meminfo", "cgroup/job/memory.max", "cgroup/job/memory.current", "cgroup/job/cpu.max",
+        "cgroup/memory/job/memory.limit_in_bytes", "cgroup/memory/job/memory.usage_in_bytes",
+        "cgroup/cpu/job/cpu.cfs_quota_us", "cgroup/cpu/job/cpu.cfs_period_us"}) {
+    constexpr std::string_view between = "\n--\n";
+    const auto end = std::min(text.find(between), text.size());
+    groups.write(file, std::string(text.substr(0, end)));
+    text.remove_prefix(std::min(end + between.size(), text.size()));
+  }
+  if (core::available_memory(groups.proc(), groups.cgroup()).source.empty()) __builtin_trap();
+  const std::size_t cpus = core::cpu_quota(groups.proc(), groups.cgroup());
+  if (cpus == 0 || (cpus > CPU_SETSIZE && cpus != SIZE_MAX)) __builtin_trap();
+}
+
 void program(std::string_view text) {
   for (const std::string& library : cobre::command::needed_libraries(file_of(text))) {
     if (library.find('\0') != std::string::npos || library.size() > 256) __builtin_trap();
@@ -261,6 +380,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 'b': bars(text); break;
     case 'm': stored_run(text); break;
     case 'e': program(text); break;
+    case 'w': environment_of_launchers(text); break;
+    case 'x': secret_file(text); break;
+    case 'o': bench_lists(text); break;
+    case 'z': application_options(text); break;
+    case 'g': control_groups(text); break;
     default: quoting(text); break;
   }
   return 0;

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Installs one package of a build into a fresh prefix and lets a project that knows nothing else build against it.
+# Installs one package of a build into a fresh prefix and lets a project that knows nothing else build against it: where it was
+# installed, and once more after the prefix was moved.
 #
-# usage: check.sh <build folder> <package> <cmake | pkg-config> <here | moved> <compiler> [launcher …]
-#        check.sh <build folder> ferrompi other-mpi here <compiler> <compiler wrapper of another MPI>
+# usage: check.sh <build folder> <package> <cmake | pkg-config> <compiler> [launcher …]
+#        check.sh <build folder> ferrompi other-mpi <compiler> <compiler wrapper of another MPI>
 set -euo pipefail
 
-build=$1 package=$2 way=$3 place=$4 compiler=$5
-shift 5
+build=$1 package=$2 way=$3 compiler=$4
+shift 4
 source=$(cd "$(dirname "$0")" && pwd)
-folder=$build/install-test/$package-$way-$place
+folder=$build/install-test/$package-$way
 prefix=$folder/prefix
+moved="$folder/elsewhere/somewhere else"  # with a blank, as users have them
 
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -25,11 +27,6 @@ fi > "$folder/install.log"
 if [ "$package" = ferrompi ] && ls "$prefix"/lib*/libcobre-comm* > /dev/null 2>&1; then
   echo "ferrompi alone has installed the library of cobre-comm"
   exit 1
-fi
-if [ "$place" = moved ]; then
-  mkdir "$folder/elsewhere"
-  mv "$prefix" "$folder/elsewhere/somewhere else"  # with a blank, as users have them
-  prefix="$folder/elsewhere/somewhere else"
 fi
 # Nothing installed remembers where it was built.
 if grep -rlF --include='*.cmake' --include='*.pc' --include='*.hpp' -e "$build" -e "${source%/tests/install}" "$prefix"; then
@@ -49,20 +46,28 @@ done
 
 configure() {
   cmake -S "$source/$package" -B "$folder/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$prefix" "$@"
+    -Ucobre-comm_DIR -Uferrompi_DIR -DCMAKE_PREFIX_PATH="$prefix" "$@"
 }
 
-case $way in
-  cmake)
-    if [ "$package" = cobre-comm ]; then
-      configure -DPRESENT="${present%;}" -DABSENT="${absent%;}"
-    else
-      configure
-    fi
+if [ "$way" = other-mpi ]; then
+  if configure -DMPI_CXX_COMPILER="$1" > "$folder/configure.log" 2>&1; then
+    echo "the package lets a project mix two MPIs"
+    exit 1
+  fi
+  grep "ferrompi was built with" "$folder/configure.log"
+  exit 0
+fi
+
+# build_against_it [launcher …]: builds the project of a stranger and runs it.
+build_against_it() {
+  if [ "$way" = cmake ]; then
+    local -a parts=()
+    if [ "$package" = cobre-comm ]; then parts=(-DPRESENT="${present%;}" -DABSENT="${absent%;}"); fi
+    configure "${parts[@]}"
     cmake --build "$folder/build"
     program=$folder/build/consumer
-    ;;
-  pkg-config)
+  else
+    local description libraries flags
     description=$(find "$prefix" -name "$package.pc")
     libraries=${description%/pkgconfig/*}  # lib, or lib64 where a system calls it so
     export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
@@ -70,23 +75,21 @@ case $way in
     flags=$(pkg-config --cflags --libs "$package")
     program=$folder/consumer
     eval "\"$compiler\" -std=c++20 \"$source/$package/main.cpp\" $flags -o \"$program\""
-    ;;
-  other-mpi)
-    if configure -DMPI_CXX_COMPILER="$1" > "$folder/configure.log" 2>&1; then
-      echo "the package lets a project mix two MPIs"
-      exit 1
-    fi
-    grep "ferrompi was built with" "$folder/configure.log"
-    exit 0
-    ;;
-esac
-"$@" "$program" | tee "$folder/output.txt"
-grep -q consumed "$folder/output.txt"
-# The command comes with the library, and finds it wherever the two are.
-if [ "$package" = cobre-comm ] && [ -x "$prefix/bin/cobre-comm" ]; then
-  "$prefix/bin/cobre-comm" run -n 1 "$program" > "$folder/command.txt"
-  grep -q consumed "$folder/command.txt"
-fi
+  fi
+  "$@" "$program" | tee "$folder/output.txt"
+  grep -q consumed "$folder/output.txt"
+  # The command comes with the library, and finds it wherever the two are.
+  if [ "$package" = cobre-comm ] && [ -x "$prefix/bin/cobre-comm" ]; then
+    "$prefix/bin/cobre-comm" run -n 1 "$program" > "$folder/command.txt"
+    grep -q consumed "$folder/command.txt"
+  fi
+}
+
+build_against_it "$@"
+mkdir "$folder/elsewhere"
+mv "$prefix" "$moved"
+prefix=$moved
+build_against_it "$@"
 # So do the programs that bench starts: what cannot be measured here it names, and that is no failure. Where LD_LIBRARY_PATH
 # is set they would find the library also without looking beside themselves.
 if [ "$package-$way" = cobre-comm-cmake ] && [ -x "$prefix/bin/cobre-comm" ]; then

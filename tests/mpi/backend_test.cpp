@@ -10,8 +10,8 @@
 
 #include "comm/backends/mpi/session.hpp"
 #include "ferrompi/mpi_main.hpp"
+#include "support/environment.hpp"
 #include "support/slurm_job.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include "comm/backends/mpi/checker.hpp"
 #include "fault/mismatch_table.hpp"
 #include "ferrompi/mpi_main.hpp"
+#include "support/environment.hpp"
 #include "support/outcome.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // A GPU's memory given to the mpi backend: refused by each rank for itself, whatever the MPI library could do with it.
 // Runs on every rank of a launcher.
 
-#include "unit/device_memory.hpp"
+#include "support/device_memory.hpp"
 
 #include "ferrompi/mpi_main.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

@@ -5,61 +5,28 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
-#include <limits>
-#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ferrompi/mpi_main.hpp"
+#include "support/allocator.hpp"
 #include "support/outcome.hpp"
 
 namespace {
 
-unsigned long allocations = 0;
-std::size_t largest = std::numeric_limits<std::size_t>::max();  // that can be had
-
-}  // namespace
-
-// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (size <= largest) {
-    if (void* memory = std::malloc(size)) return memory;
-  }
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
-namespace {
-
 using namespace cobre::comm;
+using test::ShortOfMemory;
 
 FerrompiBackend backend() {
   return FerrompiBackend(test_mpi().world().native());
 }
 
-/// No more than that much at once, for as long as it is there.
-class ShortOfMemory {
- public:
-  explicit ShortOfMemory(std::size_t most) { largest = most; }
-  ShortOfMemory(const ShortOfMemory&) = delete;
-  ShortOfMemory& operator=(const ShortOfMemory&) = delete;
-  ~ShortOfMemory() { largest = std::numeric_limits<std::size_t>::max(); }
-};
-
 unsigned long allocations_of(const std::function<void()>& operation) {
   for (int warming = 0; warming < 2; ++warming) operation();
-  const auto before = allocations;
-  operation();
-  return allocations - before;
+  return test::allocations_of(operation);
 }
 
 TEST(MpiMessageMemory, IsNotTakenByMessagesThatCannotTimeOut) {
@@ -116,12 +83,12 @@ TEST(MpiMessageMemory, ThatLacksForTheMessageOfADroppedReceiveIsToldToTheNextOne
     std::string warnings;
     set_warning_sink([&](std::string_view line) { warnings += line; });
     std::vector<double> room(count);
+    std::optional dropped = channel.irecv(room);
+    EXPECT_EQ(comm.channel(1, 2).recv<int>(), 1);
     {
-      const auto dropped = channel.irecv(room);
-      EXPECT_EQ(comm.channel(1, 2).recv<int>(), 1);
-      largest = 1000;
+      const ShortOfMemory for_it(1000);
+      dropped.reset();
     }
-    largest = std::numeric_limits<std::size_t>::max();
     EXPECT_EQ(
         warnings,
         "irecv on rank 0 of 2: its receive was given up, and there is no memory to keep the message of 8000 bytes "

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -15,8 +16,8 @@
 
 #include "comm/backends/mpi/mail.hpp"
 #include "ferrompi/mpi_main.hpp"
+#include "support/environment.hpp"
 #include "support/outcome.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 
@@ -191,6 +192,27 @@ TEST_F(MpiMessages, AreWaitedForNoLongerThanConfigured) {
   EXPECT_TRUE(take_warnings().empty());
 }
 
+TEST_F(MpiMessages, SentAndReceivedAtOnceAreWaitedForNoLongerThanConfiguredTogether) {
+  configure_timeout(1);
+  const FerrompiBackend comm = backend();
+  meet();
+  if (is(0)) {
+    const std::vector<double> message(large, 1.5);
+    std::vector<int> room(1);
+    const double waited =
+        seconds_of([&] { EXPECT_EQ(test::outcome_of([&] { comm.sendrecv(message, 1, room, 1, 9); }), "TimedOut 1"); });
+    EXPECT_GE(waited, 1.0);
+    EXPECT_LT(waited, 1.5);
+  }
+  if (is(1)) {
+    std::this_thread::sleep_for(700ms);
+    std::vector<double> room(large);
+    comm.recv(room, 0, 9);
+    EXPECT_EQ(room.back(), 1.5);
+  }
+  meet();
+}
+
 TEST_F(MpiMessages, OfADroppedRequestAreGivenUpAfterTheConfiguredTime) {
   configure_timeout(1);
   const FerrompiBackend comm = backend();
@@ -243,6 +265,43 @@ TEST_F(MpiMessages, ThatTakeLongAreSpokenOf) {
       ASSERT_GE(warnings.size(), 2U);
       EXPECT_LE(warnings.size(), 3U) << "at doubling intervals";
       EXPECT_EQ(warnings[0], "recv on rank 0 of 2: waiting for 0 s; nothing came from rank 1 with tag 6");
+    }
+    meet();
+  }
+  EXPECT_TRUE(take_warnings().empty());
+}
+
+// The peer takes nothing for a while, not even into MPI. How much of what is sent goes through at once is up to MPI.
+TEST_F(MpiMessages, ThatAreShortAndWaitForTheirPeerAreSpokenOfToo) {
+  constexpr std::size_t bytes = 4096;
+  constexpr int messages = 2000;
+  {
+    const auto mail =
+        std::make_shared<mpi::Mail>(nullptr, test_mpi().world(), std::make_shared<mpi::Gate>(), std::nullopt, 50ms);
+    const BasicChannel<FerrompiBackend> channel(mail, {is(0) ? 1U : 0U, 6, detail::Realm::Channel});
+    std::vector<std::byte> message(bytes);
+    meet();
+    if (is(0)) {
+      std::string outcome;
+      EXPECT_LT(seconds_of([&] { outcome = test::outcome_of([&] { channel.send(message, 20ms); }); }), 0.45);
+      EXPECT_TRUE(outcome == "fine" || outcome == "TimedOut 1") << outcome;  // and arrives all the same
+      double longest = 0;
+      for (int i = 1; i < messages; ++i) {
+        message.back() = static_cast<std::byte>(i);
+        longest = std::max(longest, seconds_of([&] { channel.send(message); }));
+      }
+      const auto warnings = take_warnings();
+      if (longest > 0.25) {
+        ASSERT_FALSE(warnings.empty()) << longest << " s";
+        EXPECT_NE(warnings[0].find("no room for a message to rank 1 with tag 6"), std::string::npos) << warnings[0];
+      }
+    }
+    if (is(1)) {
+      std::this_thread::sleep_for(500ms);
+      for (int i = 0; i < messages; ++i) {
+        channel.recv(message);
+        ASSERT_EQ(message.back(), static_cast<std::byte>(i));
+      }
     }
     meet();
   }

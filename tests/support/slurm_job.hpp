@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace test {
 

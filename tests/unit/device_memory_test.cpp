@@ -1,6 +1,6 @@
 // A GPU's memory given to a backend. `tests/mpi` has the same for mpi.
 
-#include "unit/device_memory.hpp"
+#include "support/device_memory.hpp"
 
 #include "fault/on_backends.hpp"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/core/text.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

@@ -5,73 +5,12 @@
 #include <unistd.h>
 #include <string>
 
+#include "support/environment.hpp"
 #include "support/slurm_job.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 
 using namespace cobre::comm;
-
-// Backends that are wrong in one place each: the concepts must see it.
-struct RankIsAnInt : LocalBackend {
-  int rank() const noexcept { return 0; }
-};
-struct RankMayThrow : LocalBackend {
-  std::size_t rank() const { return 0; }
-};
-struct BarrierIsNotConst : LocalBackend {
-  void barrier() {}
-};
-struct BroadcastOfDoubleOnly : LocalBackend {
-  void broadcast(std::span<double>, std::size_t) const {}
-  double broadcast(const double& value, std::size_t) const { return value; }
-};
-struct BroadcastReturnsACount : LocalBackend {
-  template <class Range>
-  std::size_t broadcast(Range&&, std::size_t) const {
-    return 0;
-  }
-};
-struct ReducesNoStructs : LocalBackend {
-  template <class S, class R>
-  void allreduce(S&&, R&&, ReduceOp, Reproducible = {}) const {}
-  template <class T>
-  T allreduce(const T& value, ReduceOp, Reproducible = {}) const {
-    return value;
-  }
-  template <class R>
-  void allreduce_inplace(R&&, ReduceOp) const {}
-};
-struct GathersWithoutDisplacements : LocalBackend {
-  template <class S, class R>
-  void allgatherv(S&&, R&&, std::span<const std::size_t>) const {}
-};
-struct RegionIsAVector : LocalBackend {
-  template <class T>
-  std::vector<T> create_shared_region(std::size_t count, RegionOptions = {}) const {
-    return std::vector<T>(count);
-  }
-};
-struct TopologyByValue : LocalBackend {
-  ExecutionTopology topology() const { return {}; }
-};
-struct NotACommunicator {};
-
-static_assert(!Communicator<RankIsAnInt> && !Communicator<RankMayThrow> && !Communicator<BarrierIsNotConst>);
-static_assert(!Communicator<BroadcastOfDoubleOnly> && !Communicator<BroadcastReturnsACount>);
-static_assert(!Communicator<ReducesNoStructs> && !Communicator<GathersWithoutDisplacements>);
-static_assert(!Communicator<NotACommunicator> && !SharedMemoryProvider<NotACommunicator> &&
-              !TopologyProvider<NotACommunicator>);
-static_assert(!SharedMemoryProvider<RegionIsAVector> && Communicator<RegionIsAVector>);
-static_assert(!TopologyProvider<TopologyByValue>);
-
-static_assert(std::is_empty_v<LocalBackend>);
-static_assert(!std::copy_constructible<LocalBackend> && std::movable<LocalBackend>);
-static_assert(!std::copy_constructible<CommBackend> && std::movable<CommBackend>);
-static_assert(!std::copy_constructible<HeapRegion<double>> && std::movable<HeapRegion<double>>);
-static_assert(SharedRegion<HeapRegion<double>, double> && !SharedRegion<HeapRegion<double>, float> &&
-              !SharedRegion<std::vector<double>, double>);
-static_assert(SharedRegion<CommRegion<double>, double>);
 
 TEST(LocalBackend, NamesThisHostInItsTopology) {
   const LocalBackend comm;

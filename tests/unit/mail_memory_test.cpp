@@ -5,41 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-namespace {
-
-thread_local std::size_t most = SIZE_MAX;  // at once
-
-void* allocate(std::size_t size) noexcept {
-  return size > most ? nullptr : std::malloc(size);
-}
-
-}  // namespace
-
-// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (void* memory = allocate(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
+#include "support/allocator.hpp"
 
 namespace {
 
@@ -55,9 +27,10 @@ void drop_a_message_that_nothing_can_keep() {
   std::optional unheard = channel.irecv(std::vector<std::byte>(bytes));
   channel.send(std::vector<std::byte>(bytes));
   channel.send(5);
-  most = bytes - 1;
-  unheard.reset();
-  most = SIZE_MAX;
+  {
+    const test::ShortOfMemory for_it(bytes - 1);
+    unheard.reset();
+  }
   EXPECT_EQ(
       warnings,
       "irecv on rank 0 of 1: its receive was given up, and there is no memory to keep the message of 1000000 bytes "

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "unit/control_groups.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 
@@ -29,6 +29,11 @@ TEST_F(MemoryLimits, IsWhatTheMachineHasFreeWhereNoGroupLimitsIt) {
   EXPECT_EQ(available(), 1000U * 1024);
   write("cgroup/job/step/memory.max", "max\n");
   EXPECT_EQ(available(), 1000U * 1024);
+}
+
+TEST_F(MemoryLimits, AreNoSmallerForANumberThatNoMachineHas) {
+  groups_.write("proc/meminfo", "MemAvailable: 18014398509481985 kB\n");
+  EXPECT_GT(available(), std::size_t{1} << 62);
 }
 
 TEST_F(MemoryLimits, IsWhatTheGroupHasLeft) {

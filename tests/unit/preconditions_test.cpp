@@ -2,6 +2,8 @@
 
 #include <cobre/comm.hpp>
 
+#include "support/strided_block.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -120,22 +122,9 @@ TEST(Preconditions, EmptyBuffersOverlapNothing) {
   detail::check_apart<double>({"allreduce", 0, 1}, {}, {});
 }
 
-// What Eigen's blocks look like from outside.
-struct StridedBlock {
-  double storage[8] = {};
-  double* data() { return storage; }
-  const double* data() const { return storage; }
-  std::size_t size() const { return 4; }
-  int innerStride() const { return inner; }
-  int outerStride() const { return outer; }
-  int innerSize() const { return 2; }
-  int outerSize() const { return 2; }
-  int inner = 1;
-  int outer = 2;
-};
-
 TEST(Preconditions, TakeMatricesAndRefuseStridedViewsOfThem) {
   const LocalBackend comm;
+  using test::StridedBlock;
   StridedBlock packed;
   packed.storage[3] = 5;
   comm.broadcast(packed, 0);
@@ -152,6 +141,21 @@ TEST(Preconditions, TakeMatricesAndRefuseStridedViewsOfThem) {
   strided.outer = 2;
   strided.inner = 2;
   EXPECT_THROW(comm.allreduce_inplace(strided, ReduceOp::Sum), InvalidOperation);
+}
+
+TEST(Preconditions, AskForNoStrideWhereThereIsNothingToStepOver) {
+  const auto is_packed = [](int inner_size, int inner_stride, int outer_size, int outer_stride) {
+    return detail::is_packed(test::StridedBlock{
+        .inner = inner_stride, .outer = outer_stride, .inner_size = inner_size, .outer_size = outer_size});
+  };
+  EXPECT_TRUE(is_packed(1, 7, 1, 9)) << "one element of a row";
+  EXPECT_TRUE(is_packed(4, 1, 1, 9)) << "one column";
+  EXPECT_TRUE(is_packed(1, 7, 4, 1)) << "columns of one element, side by side";
+  EXPECT_TRUE(is_packed(0, 1, 4, 9)) << "no element";
+  EXPECT_TRUE(is_packed(2, 1, 0, 9)) << "no column";
+  EXPECT_FALSE(is_packed(1, 1, 4, 9)) << "a row";
+  EXPECT_FALSE(is_packed(4, 2, 1, 9)) << "every other element";
+  EXPECT_FALSE(is_packed(2, 1, 2, 4)) << "a block";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "comm/core/errand.hpp"
 #include "comm/core/fiber.hpp"
 #include "comm/core/progress.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

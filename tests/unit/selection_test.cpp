@@ -7,11 +7,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 
 using namespace cobre::comm;
+
+// It says of itself what it takes: templates ask that.
+static_assert(std::is_constructible_v<CommBackend, LocalBackend>);
+static_assert(!std::is_constructible_v<CommBackend, LocalBackend&>);
+static_assert(!std::is_constructible_v<CommBackend, const LocalBackend>);
+static_assert(!std::is_constructible_v<CommBackend, int>);
+static_assert(!std::is_constructible_v<CommBackend, CommBackend&>);
+static_assert(!std::is_constructible_v<CommBackend, Observed<LocalBackend, OperationStatistics>>);
 
 class Selection : public testing::Test {
  protected:
@@ -128,6 +136,32 @@ TEST_F(Selection, ASlurmStepOfOneTaskIsLocal) {
   EXPECT_EQ(factory::detect_backend(), BackendKind::Local);
   environment_.set("SLURM_STEP_NUM_TASKS", "1");
   EXPECT_EQ(factory::detect_backend(), BackendKind::Local);
+}
+
+TEST_F(Selection, ANumberOfSlurmTasksThatIsNoneIsAnErrorThatQuotesIt) {
+  for (const char* const tasks : {"", "4x", "x", "-4", "+4", " 4", "4 ", "0", "2147483648", "99999999999999999999"}) {
+    environment_.set("SLURM_STEP_NUM_TASKS", tasks);
+    try {
+      (void)create_communicator();
+      ADD_FAILURE() << "accepted '" << tasks << "'";
+    } catch (const InvalidConfiguration& error) {
+      EXPECT_EQ(error.backend(), "auto");
+      EXPECT_EQ(error.variable(), "SLURM_STEP_NUM_TASKS");
+      EXPECT_EQ(error.value(), tasks);
+      EXPECT_EQ(error.what(), "backend 'auto' could not start: SLURM_STEP_NUM_TASKS is '" + std::string(tasks) +
+                                  "', but must be a whole number from 1 to 2147483647");
+    }
+  }
+}
+
+TEST_F(Selection, WhoeverNamesABackendIsNotAskedForTheNumberOfSlurmTasks) {
+  environment_.set("SLURM_STEP_NUM_TASKS", "4x");
+  EXPECT_EQ(create_communicator(BackendKind::Local).kind(), BackendKind::Local);
+  environment_.set("COBRE_COMM_BACKEND", "local");
+  EXPECT_EQ(create_communicator().kind(), BackendKind::Local);
+  environment_.set("COBRE_COMM_BACKEND", "auto");
+  environment_.set("PMI_RANK", "0");
+  EXPECT_EQ(factory::detect_backend(), BackendKind::Mpi);
 }
 
 TEST_F(Selection, WhatThisBuildLacksIsSaidAndNeverReplaced) {

@@ -298,37 +298,64 @@ TEST(ShmRendezvous, IgnoresAnotherUserWhoConnects) {
   EXPECT_EQ(one.words(), "sum 2");
 }
 
-// Connects to that door again and again.
-std::string knock_without_end(const ShmConfig& config, const std::atomic<bool>& done, std::atomic<int>& knocks) {
-  using namespace cobre::comm::shm;
-  const std::string name = socket_name(config.name);
-  if (setuid(65534) != 0) return "cannot become nobody";
-  for (const auto until = Clock::now() + 20s; !done && Clock::now() < until;) {
-    const auto link = open_socket();
-    if (connect_to(link, name) == 0) ++knocks;
+/// Processes of another user that connect to the door of a group again and again: they keep its queue full.
+class Knocking {
+ public:
+  explicit Knocking(const std::string& group) {
+    for (int i = 0; i < 4; ++i) {
+      strangers_.emplace_back([name = cobre::comm::shm::socket_name(group), this] { return knock(name); });
+    }
   }
-  return "gone";
-}
+  [[nodiscard]] int knocks() const { return state_->knocks; }
+  void end() {
+    state_->done = true;
+    for (auto& stranger : strangers_) EXPECT_EQ(stranger.words(), "gone");
+  }
 
-TEST(ShmRendezvous, KeepsItsDeadlineWhileAnotherUserKnocksWithoutEnd) {
-  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
+ private:
   struct State {
     std::atomic<bool> done{false};
     std::atomic<int> knocks{0};
   };
-  const test::Shared<State> state;
+
+  [[nodiscard]] std::string knock(const std::string& name) const {
+    using namespace cobre::comm::shm;
+    if (setuid(65534) != 0) return "cannot become nobody";
+    for (const auto until = Clock::now() + 20s; !state_->done && Clock::now() < until;) {
+      const auto link = open_socket();
+      if (connect_to(link, name) == 0) ++state_->knocks;
+    }
+    return "gone";
+  }
+
+  const test::Shared<State> state_;
+  std::vector<Process> strangers_;
+};
+
+TEST(ShmRendezvous, KeepsItsDeadlineWhileAnotherUserKnocksWithoutEnd) {
+  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
   auto config = shm_config(unique_name(), 0, 2);
   config.connect_timeout = 500ms;
-  std::vector<Process> strangers;
-  for (int i = 0; i < 4; ++i) {
-    strangers.emplace_back([&] { return knock_without_end(config, state->done, state->knocks); });
-  }
+  Knocking strangers(config.name);
   const auto begin = Clock::now();
   EXPECT_NE(attach_and_add(config).find("rank 1 did not come"), std::string::npos);
   EXPECT_LT(Clock::now() - begin, 10s);
-  state->done = true;
-  EXPECT_GT(state->knocks, 100);
-  for (auto& stranger : strangers) EXPECT_EQ(stranger.words(), "gone");
+  EXPECT_GT(strangers.knocks(), 100);
+  strangers.end();
+}
+
+TEST(ShmRendezvous, IsCompleteSoonWhileAnotherUserKnocksWithoutEnd) {
+  ASSERT_EQ(geteuid(), 0U) << "needs root, to be somebody else";
+  const auto configs = shm_configs(4);
+  Knocking strangers(configs[0].name);
+  std::vector<Process> ranks;
+  ranks.push_back(process_of(configs[0]));
+  ASSERT_TRUE(test::eventually([&] { return strangers.knocks() > 1000; })) << "more than wait in the queue at once";
+  const auto begin = Clock::now();
+  for (const std::size_t rank : {1U, 2U, 3U}) ranks.push_back(process_of(configs[rank]));
+  for (auto& rank : ranks) EXPECT_EQ(rank.words(), "sum 4");
+  EXPECT_LT(Clock::now() - begin, 5s);
+  strangers.end();
 }
 
 TEST(ShmConfiguration, IsRefusedBeforeAnythingHappens) {

@@ -200,8 +200,46 @@ std::vector<Seed> seeds_of_ledgers() {
   return seeds;
 }
 
+// What the lookout of an MPI job is told, and what becomes of those who tell it.
+std::vector<Seed> seeds_of_callers() {
+  using cobre::command::LookoutCall;
+  using fuzz::Caller;
+  using fuzz::Whose;
+  constexpr std::uint8_t says_a_word = 1;
+  constexpr std::uint8_t hangs_up = 2;
+  const auto with = [](Whose whose, std::uint8_t then = 0) {
+    return Caller{.whose = static_cast<std::uint8_t>(whose), .then = then};
+  };
+  const auto cut = [](Cut how) { return Caller{.cut = static_cast<std::uint8_t>(how)}; };
+  const auto changed = [](std::size_t place, std::uint8_t change) {
+    Caller one;
+    one.change.at(place) = change;
+    return one;
+  };
+  std::vector<Seed> seeds;
+  const auto add = [&](const std::string& name, const std::vector<Caller>& callers) {
+    seeds.push_back(seed("lookout_" + name, Reader::Lookout, std::as_bytes(std::span(callers))));
+  };
+  const Caller honest;
+  const Caller killed = with(Whose::ItsOwnThatDied);
+  const Caller ended = with(Whose::ItsOwnThatDied, hangs_up);
+  add("where_one_was_killed", {killed, honest, honest});
+  add("where_one_ends_with_a_code", {ended, honest, honest});
+  add("where_all_end_with_a_code", {ended, ended, ended});
+  add("where_one_aborts", {with(Whose::This, says_a_word), honest, honest});
+  add("of_those_who_hang_up", std::vector(3, with(Whose::This, hangs_up)));
+  add("of_no_processes", {with(Whose::NoProcess), with(Whose::NothingThatCanBeWaitedFor), {.more_descriptors = 3}});
+  add("called_twice_by_a_rank", std::vector(4, honest));
+  add("of_ranks_elsewhere",
+      {changed(offsetof(LookoutCall, ranks_on_host), 7), changed(offsetof(LookoutCall, rank), 0xff)});
+  add("cut_off", {cut(Cut::Shorter), cut(Cut::Longer), cut(Cut::NothingAtAll)});
+  add("with_more_descriptors", {{.more_descriptors = 1}, {.more_descriptors = 2}});
+  return seeds;
+}
+
 TEST(ShmSeeds, AreWhatRanksSayNow) {
-  for (const auto& seeds : {seeds_of_visitors(), seeds_of_answers(), seeds_of_glimpses(), seeds_of_ledgers()}) {
+  for (const auto& seeds :
+       {seeds_of_visitors(), seeds_of_answers(), seeds_of_glimpses(), seeds_of_ledgers(), seeds_of_callers()}) {
     test::expect_recorded(seeds, COBRE_TEST_SHM_CORPUS, "shm_seeds");
   }
 }

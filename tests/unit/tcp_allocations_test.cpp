@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <new>
 #include <string>
@@ -13,63 +12,20 @@
 #include <vector>
 
 #include "comm/backends/tcp/reception.hpp"
+#include "support/allocator.hpp"
 #include "support/tcp_ranks.hpp"
 #include "unit/tcp_visits.hpp"
 
 namespace {
 
-thread_local unsigned long allocations = 0;
-thread_local std::size_t allocated_bytes = 0;
-
-void* counted(void* memory, std::size_t size) noexcept {
-  ++allocations;
-  allocated_bytes += size;
-  return memory;
-}
-void* allocate(std::size_t size) noexcept {
-  return counted(std::malloc(size), size);
-}
-
-}  // namespace
-
-// Not inline: a compiler that sees only one of a pair calls the other a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (void* memory = allocate(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size);
-}
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
-  const auto unit = static_cast<std::size_t>(alignment);
-  if (void* memory = counted(std::aligned_alloc(unit, (size + unit - 1) / unit * unit), size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
-
-namespace {
-
 using cobre::comm::ReduceOp;
 using cobre::comm::TcpBackend;
+using test::allocated_bytes;
+using test::allocations;
+using test::allocations_of;
 
 TEST(Allocations, AreCountedHere) {
-  const auto before = allocations;
-  ::operator delete(::operator new(1));
-  EXPECT_EQ(allocations - before, 1U);
+  EXPECT_EQ(allocations_of([] { ::operator delete(::operator new(1)); }), 1U);
 }
 
 // Which operations took memory when they were done again and again.

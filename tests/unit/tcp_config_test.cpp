@@ -15,7 +15,7 @@
 #include "comm/backends/tcp/config.hpp"
 #include "comm/backends/tcp/credential.hpp"
 #include "comm/backends/tcp/handshake.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "comm/backends/tcp/credential.hpp"
+#include "support/environment.hpp"
 #include "support/mounts.hpp"
 #include "support/tcp_ranks.hpp"
-#include "unit/environment.hpp"
 #include "unit/tcp_visits.hpp"
 
 namespace {

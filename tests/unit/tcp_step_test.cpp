@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "comm/backends/tcp/config.hpp"
+#include "support/environment.hpp"
 #include "support/tcp_ranks.hpp"
-#include "unit/environment.hpp"
 
 namespace {
 

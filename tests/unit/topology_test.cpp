@@ -7,11 +7,13 @@
 #include <cobre/comm/resources.hpp>
 #include <cobre/comm/warnings.hpp>
 
+#include <limits>
+
 #include "comm/core/memory_limits.hpp"
 #include "comm/topology/host.hpp"
 #include "comm/topology/machine.hpp"
 #include "comm/topology/placement.hpp"
-#include "unit/environment.hpp"
+#include "support/environment.hpp"
 
 namespace {
 
@@ -143,6 +145,34 @@ TEST(BlockDistribution, DealsEverythingOutInOrder) {
       EXPECT_EQ(next, total);
     }
   }
+}
+
+TEST(BlockDistribution, GivesToNobodyWhatIsNotThere) {
+  for (const std::size_t total : {0U, 3U, 4U, 7U}) {
+    for (const std::size_t ranks : {1U, 4U, 5U}) {
+      const BlockDistribution share(total, ranks);
+      for (const std::size_t index : {total, total + 1, std::numeric_limits<std::size_t>::max()}) {
+        EXPECT_EQ(share.owner(index), share.ranks()) << index << " of " << total << " on " << ranks;
+      }
+    }
+  }
+}
+
+TEST(BlockDistribution, GivesNothingToRanksThatAreNotThere) {
+  for (const std::size_t total : {0U, 3U, 10U}) {
+    const BlockDistribution share(total, 4);
+    for (const std::size_t rank : {std::size_t{4}, std::size_t{5}, std::numeric_limits<std::size_t>::max()}) {
+      EXPECT_EQ(share.count(rank), 0U) << total << " for rank " << rank;
+      EXPECT_EQ(share.start(rank), total) << total << " for rank " << rank;
+    }
+  }
+}
+
+TEST(BlockDistribution, OfNoRanksIsThatOfOne) {
+  const BlockDistribution share(3, 0);
+  EXPECT_EQ(share.ranks(), 1U);
+  EXPECT_EQ(share.count(0), 3U);
+  EXPECT_EQ(share.owner(2), 0U);
 }
 
 class SlurmMemory : public testing::Test {

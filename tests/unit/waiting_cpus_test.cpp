@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/control_groups.hpp"
+#include "support/fake_control_groups.hpp"
 
 namespace {
 
@@ -39,6 +39,15 @@ TEST_F(CpuQuota, IsRoundedUpToWholeCpus) {
   EXPECT_EQ(quota(), 3U);
   write("cgroup/job/step/cpu.max", "1000 100000\n");
   EXPECT_EQ(quota(), 1U);
+}
+
+TEST_F(CpuQuota, IsUnlimitedWhereItIsMoreThanAnyMachineHas) {
+  write("cgroup/job/step/cpu.max", "102400000 100000\n");
+  EXPECT_EQ(quota(), 1024U);
+  for (const char* const text : {"102400001 100000\n", "9223372036854775807 1\n", "1e300 1e-300\n"}) {
+    write("cgroup/job/step/cpu.max", text);
+    EXPECT_EQ(quota(), unlimited) << text;
+  }
 }
 
 TEST_F(CpuQuota, HeedsTheTightestAncestor) {

@@ -18,14 +18,16 @@ class BlockDistribution {
 
   [[nodiscard]] constexpr std::size_t total() const noexcept { return total_; }
   [[nodiscard]] constexpr std::size_t ranks() const noexcept { return ranks_; }
+  /// Of a rank that there is not: nothing, behind all the rest.
   [[nodiscard]] constexpr std::size_t count(std::size_t rank) const noexcept {
-    return detail::block_of(total_, rank, ranks_).count;
+    return rank < ranks_ ? detail::block_of(total_, rank, ranks_).count : 0;
   }
   [[nodiscard]] constexpr std::size_t start(std::size_t rank) const noexcept {
-    return detail::block_of(total_, rank, ranks_).start;
+    return rank < ranks_ ? detail::block_of(total_, rank, ranks_).start : total_;
   }
-  /// Whose thing number `index` is.
+  /// Whose thing number `index` is; ranks(), which is nobody, where there is none of that number.
   [[nodiscard]] constexpr std::size_t owner(std::size_t index) const noexcept {
+    if (index >= total_) return ranks_;
     const std::size_t base = total_ / ranks_;
     const std::size_t longer = total_ % ranks_;
     const std::size_t in_longer = longer * (base + 1);

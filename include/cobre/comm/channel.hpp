@@ -41,67 +41,85 @@ class BasicChannel {
   BasicChannel(BasicChannel&&) noexcept = default;
   BasicChannel& operator=(BasicChannel&&) noexcept = default;
 
-  [[nodiscard]] std::size_t rank() const { return live().mailbox().rank(); }
-  [[nodiscard]] std::size_t peer_rank() const { return live().envelope().peer; }
-  [[nodiscard]] std::int64_t tag() const { return live().envelope().tag; }
+  [[nodiscard]] std::size_t rank() const { return live("rank").mailbox().rank(); }
+  [[nodiscard]] std::size_t peer_rank() const { return live("peer_rank").envelope().peer; }
+  [[nodiscard]] std::int64_t tag() const { return live("tag").envelope().tag; }
 
   /// Sends the elements of a range, or one value, as one message.
   template <class Data>
   void send(const Data& data, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().send(data, timeout);
+    live("send").send(data, timeout);
   }
 
   /// Receives one message of exactly this length. One of another length throws InvalidBufferSize and stays the next.
   template <detail::BufferLike Buffer>
   void recv(Buffer&& buffer, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().recv(std::forward<Buffer>(buffer), timeout);
+    live("recv").recv(std::forward<Buffer>(buffer), timeout);
   }
   template <CommData T>
   [[nodiscard]] T recv(std::chrono::nanoseconds timeout = detail::as_configured) const {
-    return live().template recv<T>(timeout);
+    return live("recv").template recv<T>(timeout);
   }
 
   /// Receives one message of at most this length; returns how many elements it had.
   template <detail::BufferLike Buffer>
   [[nodiscard]] std::size_t recv_some(Buffer&& buffer, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    return live().recv_some(std::forward<Buffer>(buffer), timeout);
+    return live("recv_some").recv_some(std::forward<Buffer>(buffer), timeout);
   }
 
   /// The same without waiting: nothing where no message has come.
   template <detail::BufferLike Buffer>
   [[nodiscard]] std::optional<std::size_t> try_recv(Buffer&& buffer) const {
-    return live().try_recv(std::forward<Buffer>(buffer));
+    return live("try_recv").try_recv(std::forward<Buffer>(buffer));
   }
   template <CommData T>
   [[nodiscard]] std::optional<T> try_recv() const {
-    return live().template try_recv<T>();
+    return live("try_recv").template try_recv<T>();
   }
 
   /// Sends and receives at once, so that neither of two ranks that do so has to be first.
   template <detail::BufferLike Send, detail::BufferLike Recv>
   void sendrecv(const Send& send, Recv&& recv, std::chrono::nanoseconds timeout = detail::as_configured) const {
-    live().sendrecv(send, live(), std::forward<Recv>(recv), timeout);
+    const detail::Line& line = live("sendrecv");
+    line.sendrecv(send, line, std::forward<Recv>(recv), timeout);
+  }
+  /// One value out, one value in.
+  template <class T>
+  requires(!detail::BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, std::chrono::nanoseconds timeout = detail::as_configured) const {
+    const detail::Line& line = live("sendrecv");
+    return line.sendrecv(value, line, timeout);
   }
 
   /// Starts sending. A container that is moved in is owned until it is sent and handed back by `get()`; anything else
   /// is borrowed and must live until the request is over.
   template <detail::BufferLike Buffer>
   [[nodiscard]] auto isend(Buffer&& buffer) const {
-    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live(), std::forward<Buffer>(buffer));
+    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live("isend"), std::forward<Buffer>(buffer));
+  }
+  /// Of one value, which is copied.
+  template <class T>
+  requires(!detail::BufferLike<T>) [[nodiscard]] PendingMail<T> isend(const T& value) const {
+    return detail::start_mail<detail::Transfer::Direction::Out>(mailbox_, live("isend"), value);
   }
   /// Starts receiving exactly as many elements as the buffer has, borrowed or owned likewise.
   template <detail::BufferLike Buffer>
   [[nodiscard]] auto irecv(Buffer&& buffer) const {
-    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live(), std::forward<Buffer>(buffer));
+    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live("irecv"), std::forward<Buffer>(buffer));
+  }
+  /// One value, from `get()`.
+  template <CommData T>
+  [[nodiscard]] PendingMail<T> irecv() const {
+    return detail::start_mail<detail::Transfer::Direction::In>(mailbox_, live("irecv"), T{});
   }
 
  private:
   template <class>
   friend class BasicChannel;
 
-  [[nodiscard]] const detail::Line& live() const {
+  [[nodiscard]] const detail::Line& live(const char* operation) const {
     if (mailbox_ == nullptr) [[unlikely]]
-      detail::throw_channel_moved_from();
+      detail::throw_channel_moved_from(operation);
     return line_;
   }
 
@@ -111,19 +129,22 @@ class BasicChannel {
 
 namespace detail {
 
-/// The point-to-point calls of every backend, written once. A backend has `mailbox()` and `share_mailbox()`.
+/// The point-to-point calls of every backend, written once. A backend has
+///   Mailbox& mailbox(const char* operation)
+///   std::shared_ptr<Mailbox> share_mailbox(const char* operation)
+/// of which both throw InvalidCommunicator in `operation` once it was moved from.
 template <class Backend>
 class PointToPointCalls {
  public:
   /// One end of the channel between this rank and `peer` under `tag`. Not collective: the peer opens its own end.
   [[nodiscard]] BasicChannel<Backend> channel(std::size_t peer, std::int64_t tag) const {
     const Envelope envelope{peer, tag, Realm::Channel};
-    std::shared_ptr<Mailbox> mailbox = backend().share_mailbox();
+    std::shared_ptr<Mailbox> mailbox = backend().share_mailbox("channel");
     check_envelope("channel", *mailbox, envelope);
     return BasicChannel<Backend>(std::move(mailbox), envelope);
   }
   /// The largest tag that this backend can carry.
-  [[nodiscard]] std::int64_t largest_tag() const { return backend().mailbox().largest_tag(); }
+  [[nodiscard]] std::int64_t largest_tag() const { return backend().mailbox("largest_tag").largest_tag(); }
 
   /// Sends the elements of a range, or one value, to a rank.
   template <class Data>
@@ -146,6 +167,12 @@ class PointToPointCalls {
     line("sendrecv", destination, tag)
         .sendrecv(send, line("sendrecv", source, tag), std::forward<Recv>(recv), as_configured);
   }
+  /// One value out, one value in.
+  template <class T>
+  requires(!BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, std::size_t destination, std::size_t source, std::int64_t tag = 0) const {
+    return line("sendrecv", destination, tag).sendrecv(value, line("sendrecv", source, tag), as_configured);
+  }
 
  protected:
   ~PointToPointCalls() = default;
@@ -155,9 +182,9 @@ class PointToPointCalls {
 
  private:
   [[nodiscard]] const Backend& backend() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Line line(std::string_view operation, std::size_t peer, std::int64_t tag) const {
+  [[nodiscard]] Line line(const char* operation, std::size_t peer, std::int64_t tag) const {
     const Envelope envelope{peer, tag, Realm::Plain};
-    Mailbox& mailbox = backend().mailbox();
+    Mailbox& mailbox = backend().mailbox(operation);
     check_envelope(operation, mailbox, envelope);
     return Line(mailbox, envelope);
   }
@@ -168,14 +195,24 @@ concept CarriesMessagesOf = requires(const C& channel, std::span<T> buffer, std:
                                      std::vector<T>&& owned, std::chrono::nanoseconds timeout) {
   { channel.send(input) } -> std::same_as<void>;
   { channel.send(value) } -> std::same_as<void>;
+  { channel.send(input, timeout) } -> std::same_as<void>;
+  { channel.send(value, timeout) } -> std::same_as<void>;
   { channel.recv(buffer) } -> std::same_as<void>;
   { channel.recv(buffer, timeout) } -> std::same_as<void>;
   { channel.template recv<T>() } -> std::same_as<T>;
+  { channel.template recv<T>(timeout) } -> std::same_as<T>;
   { channel.recv_some(buffer) } -> std::same_as<std::size_t>;
+  { channel.recv_some(buffer, timeout) } -> std::same_as<std::size_t>;
   { channel.try_recv(buffer) } -> std::same_as<std::optional<std::size_t>>;
   { channel.template try_recv<T>() } -> std::same_as<std::optional<T>>;
   { channel.sendrecv(input, buffer) } -> std::same_as<void>;
+  { channel.sendrecv(input, buffer, timeout) } -> std::same_as<void>;
+  { channel.sendrecv(value) } -> std::same_as<T>;
+  { channel.sendrecv(value, timeout) } -> std::same_as<T>;
   { channel.isend(input) } -> std::same_as<MailRequest>;
+  { channel.isend(value) } -> std::same_as<PendingMail<T>>;
+  { channel.irecv(buffer) } -> std::same_as<MailRequest>;
+  { channel.template irecv<T>() } -> std::same_as<PendingMail<T>>;
   { channel.irecv(std::move(owned)) } -> std::same_as<PendingMail<std::vector<T>>>;
 };
 
@@ -187,6 +224,7 @@ concept SendsAndReceives = requires(const C& comm, std::span<T> buffer, std::spa
   { comm.recv(buffer, peer, tag) } -> std::same_as<void>;
   { comm.template recv<T>(peer, tag) } -> std::same_as<T>;
   { comm.sendrecv(input, peer, buffer, peer, tag) } -> std::same_as<void>;
+  { comm.sendrecv(value, peer, peer, tag) } -> std::same_as<T>;
 };
 
 }  // namespace detail

@@ -16,6 +16,7 @@
 #include <cobre/comm/mpi.hpp>
 #endif
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -64,12 +65,16 @@ class CommRegion
 class CommBackend : public detail::Collectives<CommBackend>,
                     public detail::PointToPointCalls<CommBackend>,
                     public detail::NonblockingOperations<CommBackend> {
+  using AnyBackend = detail::ForEachBackend<detail::Choice, std::type_identity_t>;
+
  public:
   template <CommData T>
   using Region = CommRegion<T>;
 
+  /// Takes a backend over.
   template <class Backend>
-  requires(!std::same_as<std::remove_cvref_t<Backend>, CommBackend>) explicit CommBackend(Backend&& backend)
+  requires(!std::same_as<std::remove_cvref_t<Backend>, CommBackend> &&
+           std::constructible_from<AnyBackend, Backend>) explicit CommBackend(Backend&& backend)
       : backend_(std::forward<Backend>(backend)) {}
 
   /// Calls `f` with the concrete backend.
@@ -138,14 +143,14 @@ class CommBackend : public detail::Collectives<CommBackend>,
     visit([&](const auto& backend) { backend.conduct(record, call); });
   }
 
-  [[nodiscard]] detail::Mailbox& mailbox() const {
-    return visit([](const auto& backend) -> detail::Mailbox& { return backend.mailbox(); });
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const {
+    return visit([=](const auto& backend) -> detail::Mailbox& { return backend.mailbox(operation); });
   }
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const {
-    return visit([](const auto& backend) { return backend.share_mailbox(); });
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const {
+    return visit([=](const auto& backend) { return backend.share_mailbox(operation); });
   }
 
-  detail::ForEachBackend<detail::Choice, std::type_identity_t> backend_;
+  AnyBackend backend_;
 };
 
 /// A channel of whichever backend opened it.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cobre::comm {
@@ -68,6 +69,37 @@ concept ReducesParts = requires(const C& comm, std::span<T> buffer, std::span<co
 };
 
 template <class C, class T>
+concept Composes = requires(const C& comm, std::span<T> buffer, std::span<const T> input, std::vector<T>& resizable,
+                            std::size_t root, std::span<const std::size_t> sizes) {
+  { comm.allgatherv(input) } -> std::same_as<Gathered<T>>;
+  { comm.allgatherv_inplace(buffer, sizes, sizes) } -> std::same_as<void>;
+  { comm.broadcast_resized(resizable, root) } -> std::same_as<void>;
+};
+
+template <class C, class T, class Op>
+concept Starts = requires(const C& comm, std::span<T> buffer, std::span<const T> input, const T& value,
+                          std::vector<T>&& given, Op op, std::size_t root, std::span<const std::size_t> sizes) {
+  { comm.ibroadcast(buffer, root) } -> std::same_as<Request>;
+  { comm.ibroadcast(std::move(given), root) } -> std::same_as<Pending<std::vector<T>>>;
+  { comm.ibroadcast(value, root) } -> std::same_as<Pending<T>>;
+  { comm.iallreduce(input, buffer, op) } -> std::same_as<Request>;
+  { comm.iallreduce(input, buffer, op, Reproducible::Yes) } -> std::same_as<Request>;
+  { comm.iallreduce(std::move(given), op) } -> std::same_as<Pending<std::vector<T>>>;
+  { comm.iallreduce(value, op) } -> std::same_as<Pending<T>>;
+  { comm.iallreduce_inplace(buffer, op) } -> std::same_as<Request>;
+  { comm.iallgatherv(input, buffer, sizes, sizes) } -> std::same_as<Request>;
+};
+
+template <class C, class T, class Op>
+concept SetsUp = requires(const C& comm, std::span<T> buffer, std::span<const T> input, Op op, std::size_t root,
+                          std::span<const std::size_t> sizes) {
+  { comm.broadcast_init(buffer, root) } -> std::same_as<PersistentRequest>;
+  { comm.allreduce_init(input, buffer, op) } -> std::same_as<PersistentRequest>;
+  { comm.allreduce_init(input, buffer, op, Reproducible::Yes) } -> std::same_as<PersistentRequest>;
+  { comm.allgatherv_init(input, buffer, sizes, sizes) } -> std::same_as<PersistentRequest>;
+};
+
+template <class C, class T>
 concept ProvidesRegionsOf = requires(const C& comm, std::size_t count, RegionOptions options) {
   { comm.template create_shared_region<T>(count) } -> SharedRegion<T>;
   { comm.template create_shared_region<T>(count, options) } -> SharedRegion<T>;
@@ -90,12 +122,8 @@ concept Communicator = std::move_constructible<C> && requires(const C& comm, int
 
 /// Operations that are made of the collectives.
 template <class C>
-concept ComposedCollectives = Communicator<C> &&
-    requires(const C& comm, std::span<const double> input, std::span<double> buffer, std::vector<double>& resizable,
-             std::span<const std::size_t> counts, std::size_t root) {
-  { comm.allgatherv(input) } -> std::same_as<Gathered<double>>;
-  { comm.allgatherv_inplace(buffer, counts, counts) } -> std::same_as<void>;
-  { comm.broadcast_resized(resizable, root) } -> std::same_as<void>;
+concept ComposedCollectives = Communicator<C> && detail::Composes<C, double> && detail::Composes<C, std::int32_t> &&
+    detail::Composes<C, detail::StructArchetype> && requires(const C& comm, std::span<const double> input) {
   { comm.agree(true) } -> std::same_as<bool>;
   { comm.reproducible_sum(input) } -> std::same_as<double>;
   { comm.reproducible_sum(1.0F) } -> std::same_as<float>;
@@ -114,25 +142,15 @@ concept ReducingCollectives =
 
 /// Operations that go on while the caller computes.
 template <class C>
-concept NonblockingCollectives = Communicator<C> &&
-    requires(const C& comm, std::span<double> buffer, std::span<const double> input, std::vector<double>&& given,
-             std::span<const std::size_t> counts, std::size_t root) {
+concept NonblockingCollectives = Communicator<C> && requires(const C& comm) {
   { comm.ibarrier() } -> std::same_as<Request>;
-  { comm.ibroadcast(buffer, root) } -> std::same_as<Request>;
-  { comm.iallreduce(input, buffer, ReduceOp::Sum) } -> std::same_as<Request>;
-  { comm.iallreduce(std::move(given), ReduceOp::Sum) } -> std::same_as<Pending<std::vector<double>>>;
-  { comm.iallgatherv(input, buffer, counts, counts) } -> std::same_as<Request>;
-};
+} && detail::Starts<C, double, ReduceOp> && detail::Starts<C, std::int32_t, ReduceOp> &&
+    detail::Starts<C, detail::StructArchetype, detail::CallableArchetype>;
 
 /// Operations that are set up once and started again and again.
 template <class C>
-concept PersistentCollectives = Communicator<C> &&
-    requires(const C& comm, std::span<double> buffer, std::span<const double> input,
-             std::span<const std::size_t> counts, std::size_t root) {
-  { comm.broadcast_init(buffer, root) } -> std::same_as<PersistentRequest>;
-  { comm.allreduce_init(input, buffer, ReduceOp::Sum) } -> std::same_as<PersistentRequest>;
-  { comm.allgatherv_init(input, buffer, counts, counts) } -> std::same_as<PersistentRequest>;
-};
+concept PersistentCollectives = Communicator<C> && detail::SetsUp<C, double, ReduceOp> &&
+    detail::SetsUp<C, std::int32_t, ReduceOp> && detail::SetsUp<C, detail::StructArchetype, detail::CallableArchetype>;
 
 /// Ranks of one node can share pages.
 template <class C>

@@ -17,6 +17,10 @@ namespace cobre::comm {
 /// `Auto` finds out how the program was started.
 [[nodiscard]] CommBackend create_communicator(BackendKind kind);
 
+#ifdef COBRE_COMM_HAS_MPI
+/// This configuration; the environment is not read, but for what the launcher announced.
+[[nodiscard]] CommBackend create_communicator(const MpiConfig& config);
+#endif
 #ifdef COBRE_COMM_HAS_SHM
 /// This configuration; the environment is not read.
 [[nodiscard]] CommBackend create_communicator(const ShmConfig& config);

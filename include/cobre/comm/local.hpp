@@ -118,8 +118,8 @@ class LocalBackend : private detail::LocalMail,
     if (!call.exclusive) execute(record, static_cast<const detail::AllreduceCall&>(call));
   }
 
-  [[nodiscard]] detail::Mailbox& mailbox() const;
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const;
 };
 
 using LocalChannel = BasicChannel<LocalBackend>;

@@ -10,6 +10,7 @@
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/thread_level.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -48,6 +49,15 @@ class MpiRegionHandle {
 
 }  // namespace detail
 
+struct MpiConfig {
+  std::chrono::milliseconds timeout{0};  // of one message, and of a collective that is compared; 0 waits for ever
+  std::chrono::milliseconds warn_after{10000};  // likewise: a rank that waits this long says so, then at doubled times
+  bool check = false;  // compares every operation with that of the other ranks before it starts
+
+  /// COBRE_COMM_TIMEOUT_SECS and COBRE_COMM_CHECK.
+  [[nodiscard]] static MpiConfig from_environment();
+};
+
 /// Pages that the ranks of a node share through an MPI window. Destruction is collective over those ranks.
 template <CommData T>
 class FerrompiRegion : public detail::BlockRegion<T, detail::MpiRegionHandle> {
@@ -63,13 +73,18 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   template <CommData T>
   using Region = FerrompiRegion<T>;
 
+  // Without a configuration, the one in the environment.
+
   /// Collective over all processes. Starts MPI, or adopts one that runs. Throws InitializationFailed where the library
   /// grants less than `required`, or where its world is not the one that the launcher announced.
   static FerrompiBackend init(ferrompi::ThreadLevel required = ferrompi::ThreadLevel::Multiple);
+  static FerrompiBackend init(ferrompi::ThreadLevel required, const MpiConfig& config);
 
   /// Collective over `comm`, which is duplicated and otherwise left alone, its error handler included.
   static FerrompiBackend init(MPI_Comm comm);
+  static FerrompiBackend init(MPI_Comm comm, const MpiConfig& config);
   explicit FerrompiBackend(MPI_Comm comm) : FerrompiBackend(init(comm)) {}
+  FerrompiBackend(MPI_Comm comm, const MpiConfig& config) : FerrompiBackend(init(comm, config)) {}
 
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -98,7 +113,7 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   friend class detail::NonblockingOperations<FerrompiBackend>;
   friend class CommBackend;
 
-  static constexpr bool hashes_counts = false;  // only where COBRE_COMM_CHECK asks for it
+  static constexpr bool hashes_counts = false;  // only where MpiConfig::check asks for it
 
   explicit FerrompiBackend(std::shared_ptr<detail::MpiState> state);
 
@@ -112,8 +127,8 @@ class FerrompiBackend : public detail::Collectives<FerrompiBackend>,
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
-  [[nodiscard]] detail::Mailbox& mailbox() const;
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const;
 
   std::shared_ptr<detail::MpiState> state_;  // operations under way hold it too; null once moved from
   std::size_t rank_ = 0;

@@ -140,8 +140,8 @@ class ShmBackend : public detail::Collectives<ShmBackend>,
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
-  [[nodiscard]] detail::Mailbox& mailbox() const;
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const;
 
   std::shared_ptr<shm::Endpoint> endpoint_;  // regions hold it too; null once moved from
   std::size_t rank_ = 0;

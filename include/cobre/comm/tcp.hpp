@@ -153,8 +153,8 @@ class TcpBackend : public detail::Collectives<TcpBackend>,
   template <class Call>
   void execute(const detail::OperationRecord& record, const Call& call) const;
 
-  [[nodiscard]] detail::Mailbox& mailbox() const;
-  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox() const;
+  [[nodiscard]] detail::Mailbox& mailbox(const char* operation) const;
+  [[nodiscard]] std::shared_ptr<detail::Mailbox> share_mailbox(const char* operation) const;
 
   std::shared_ptr<tcp::Endpoint> endpoint_;  // null once moved from
   std::size_t rank_ = 0;

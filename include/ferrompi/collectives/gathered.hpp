@@ -18,6 +18,7 @@ template <class C>
 [[nodiscard]] std::vector<detail::integer_t<C>> displacements(const C& counts) {
   using Integer = detail::integer_t<C>;
   static_assert(std::integral<Integer>, "counts are integers");
+  detail::require_packed("displacements", {}, counts);
   const std::span<const Integer> given(cobre::comm::detail::data_of(counts), cobre::comm::detail::size_of(counts));
   std::vector<Integer> displs(given.size());
   Integer next = 0;

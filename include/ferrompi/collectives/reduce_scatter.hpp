@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 namespace ferrompi::detail {
 inline namespace FERROMPI_VARIANT {
@@ -125,7 +126,7 @@ struct ReduceScatter : CollectiveTraits {
   template <class C>
   FERROMPI_INLINE static bool parts_overlap_front(const C& counts) {
     std::int64_t before = 0;
-    for (const auto count : counts) {
+    for (const auto count : std::span(cobre::comm::detail::data_of(counts), cobre::comm::detail::size_of(counts))) {
       const auto length = static_cast<std::int64_t>(count);
       if (before > 0 && before < length) [[unlikely]] {
         return true;

@@ -1,6 +1,7 @@
 // Preconditions, checked on this rank before anything is sent. The tests are inline, what they throw is not.
 #pragma once
 
+#include <cobre/comm/base/buffer.hpp>
 #include <cobre/comm/base/reduce_op.hpp>
 #include <ferrompi/constants.hpp>
 #include <ferrompi/detail/group.hpp>
@@ -28,8 +29,28 @@ namespace ferrompi::detail {
 [[noreturn, gnu::cold, gnu::noinline]] void throw_indivisible(const char* operation, const Group& group,
                                                               std::size_t whole);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_overlap(const char* operation, const Group& group);
+/// `argument` counts from 1. The group may be unknown.
+[[noreturn, gnu::cold, gnu::noinline]] void throw_not_packed(const char* operation, const Group& group,
+                                                             std::size_t argument);
 
 inline namespace FERROMPI_VARIANT {
+
+/// MPI would take what lies between the elements of a strided view for elements, and write there. Asked of every
+/// argument of a call, counts included; nothing is left of it for types that have no strides.
+template <class... A>
+FERROMPI_INLINE void require_packed([[maybe_unused]] const char* operation, [[maybe_unused]] const Group& group,
+                                    [[maybe_unused]] const A&... args) {
+  if constexpr (FERROMPI_CHECKS != 0 && (cobre::comm::detail::HasStrides<A> || ...)) {
+    std::size_t argument = 0;
+    const auto check = [&](const auto& given) {
+      ++argument;
+      if (!cobre::comm::detail::is_packed(given)) [[unlikely]] {
+        throw_not_packed(operation, group, argument);
+      }
+    };
+    (check(args), ...);
+  }
+}
 
 /// The checks of one call. With FERROMPI_CHECKS=0 each is empty.
 class Checks {

@@ -115,15 +115,16 @@ struct Persistent {
     const CallGuard guard(operation);
     auto communicator = life_of(args.comm, operation);
     if constexpr (Op::persistent_is_right && !std::is_same_v<decltype(Op::persistent), const Absent>) {
+      // Only a receive fails by what others do and can be tried again. Made first: nothing may fail once there is a
+      // request of the library.
+      std::unique_ptr<const Restart> remake;
+      if constexpr (frees_failed_plans && Op::on_drop == OnDrop::Cancel) remake = std::make_unique<RemakeOf<Op>>(args);
       MPI_Request request = MPI_REQUEST_NULL;
       if constexpr (Op::takes_info) {
         check(call<Op>(Op::persistent, Op::persistent_large, args, info, &request), operation);
       } else {
         check(call<Op>(Op::persistent, Op::persistent_large, args, &request), operation);
       }
-      // Only a receive fails by what others do and can be tried again.
-      std::unique_ptr<const Restart> remake;
-      if constexpr (frees_failed_plans && Op::on_drop == OnDrop::Cancel) remake = std::make_unique<RemakeOf<Op>>(args);
       return PersistentAccess::make(request, Op::element(args), Op::on_drop, operation, std::move(communicator),
                                     std::move(hold), std::move(remake));
     } else {

@@ -163,6 +163,14 @@ inline constexpr bool frees_failed_plans = true;
 inline constexpr bool frees_failed_plans = false;
 #endif
 
+// Open MPI 4.1 says of a round that failed that it went well where several are waited for or tested: MPI_Waitall and
+// MPI_Testall tell in the status alone, and MPI_Testany nowhere.
+#if defined(OPEN_MPI)
+inline constexpr bool hides_failed_plans = true;
+#else
+inline constexpr bool hides_failed_plans = false;
+#endif
+
 // MPICH before 4.2 reads MPI_IN_PLACE as an address in MPI_Reduce when the root is not rank 0 (its issue 6540).
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 inline constexpr bool reduces_in_place_wrongly = true;

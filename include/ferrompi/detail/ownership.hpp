@@ -103,6 +103,12 @@ auto with_held_buffers(Nonblocking form, Run run, A&&... args) {
   }
 }
 
+/// Runs the blocking form on one buffer, or on a variable.
+template <class Op, class B, class... A>
+FERROMPI_INLINE void run_inplace(Blocking form, const Group& group, B&& buffer, A&&... args) {
+  Op::run_inplace(form, group, as_buffer(std::forward<B>(buffer)), std::forward<A>(args)...);
+}
+
 /// Runs `Op` on arguments of which some buffers may be given away.
 template <class Op, bool InPlace, class... A>
 auto start(Nonblocking form, const Group& group, A&&... args) {
@@ -214,6 +220,22 @@ auto start_any(Nonblocking form, const Group& group, First&& first, A&&... args)
   }
 }
 
+/// Runs the nonblocking form on one buffer, which may be given away, or on a variable.
+template <class Op, class B, class... A>
+auto start_inplace(Nonblocking form, const Group& group, B&& buffer, A&&... args) {
+  return start<Op, true>(std::move(form), group, as_buffer(std::forward<B>(buffer)), std::forward<A>(args)...);
+}
+
+/// An argument of a persistent operation.
+template <bool IsBuffer, class A>
+constexpr decltype(auto) planned(A&& argument) {
+  if constexpr (IsBuffer) {
+    return as_buffer(std::forward<A>(argument));
+  } else {
+    return std::forward<A>(argument);
+  }
+}
+
 /// Runs the persistent form. The last argument may be an Info.
 template <class Op, bool InPlace, class... A>
 auto plan(Persistent form, const Group& group, A&&... args) {
@@ -221,11 +243,14 @@ auto plan(Persistent form, const Group& group, A&&... args) {
   static_assert(owned_mask<buffers, A...>() == 0,
                 "a persistent operation borrows its buffers: pass a named container or a span, not a temporary that "
                 "dies with the call");
-  if constexpr (InPlace) {
-    return Op::run_inplace(form, group, std::forward<A>(args)...);
-  } else {
-    return Op::run(form, group, std::forward<A>(args)...);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    if constexpr (InPlace) {
+      return Op::run_inplace(form, group, planned<(buffers >> I & 1) != 0>(std::forward<A>(args))...);
+    } else {
+      return Op::run(form, group, planned<(buffers >> I & 1) != 0>(std::forward<A>(args))...);
+    }
   }
+  (std::index_sequence_for<A...>());
 }
 
 template <class... A>

@@ -26,7 +26,7 @@ class GuardState {
   void require_held(const char* operation) const {
     if (!held_) throw_guard_ended(operation);
   }
-  [[nodiscard]] bool release() noexcept { return std::exchange(held_, false); }
+  void end() noexcept { held_ = false; }
 
  private:
   bool held_ = true;
@@ -42,7 +42,7 @@ class [[nodiscard]] LockGuard : public WindowTarget<T> {
   LockGuard(LockGuard&&) noexcept = default;
   LockGuard& operator=(LockGuard&&) = delete;
   ~LockGuard() {
-    if (guard_.release()) this->state_->unlock_quietly(this->rank_);
+    if (guard_.held()) this->state_->unlock_quietly(this->rank_);
   }
 
   [[nodiscard]] LockType type() const noexcept { return type_; }
@@ -76,7 +76,9 @@ class [[nodiscard]] LockGuard : public WindowTarget<T> {
   }
   /// Ends the lock now and reports errors; later calls and the destructor do nothing.
   void unlock() {
-    if (guard_.release()) this->state_->unlock(this->rank_);
+    if (!guard_.held()) return;
+    this->state_->unlock(this->rank_);
+    guard_.end();  // not where the call was refused
   }
 
  private:
@@ -96,7 +98,7 @@ class [[nodiscard]] LockAllGuard {
   LockAllGuard(LockAllGuard&&) noexcept = default;
   LockAllGuard& operator=(LockAllGuard&&) = delete;
   ~LockAllGuard() {
-    if (guard_.release()) state_->unlock_all_quietly();
+    if (guard_.held()) state_->unlock_all_quietly();
   }
 
   /// Operations on one rank.
@@ -118,24 +120,28 @@ class [[nodiscard]] LockAllGuard {
     state_->flush_local(rank);
   }
   /// The same for all ranks.
-  void flush_all() {
-    guard_.require_held("flush_all");
-    state_->flush_all();
-  }
-  void flush() { flush_all(); }
+  void flush_all() { flush_all_in("flush_all"); }
+  void flush() { flush_all_in("flush"); }
   void flush_local_all() {
     guard_.require_held("flush_local_all");
     state_->flush_local_all();
   }
   /// Ends the lock now and reports errors; later calls and the destructor do nothing.
   void unlock() {
-    if (guard_.release()) state_->unlock_all();
+    if (!guard_.held()) return;
+    state_->unlock_all();
+    guard_.end();  // not where the call was refused
   }
 
  private:
   template <class>
   friend class SharedWindow;
   explicit LockAllGuard(const std::shared_ptr<detail::WindowState>& state) : state_(state) {}
+
+  void flush_all_in(const char* operation) {
+    guard_.require_held(operation);
+    state_->flush_all(operation);
+  }
 
   std::shared_ptr<detail::WindowState> state_;
   detail::GuardState guard_;

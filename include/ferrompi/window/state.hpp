@@ -64,7 +64,7 @@ class WindowState {
   void unlock_all_quietly() noexcept;
   void flush(int rank);
   void flush_local(int rank);
-  void flush_all();
+  void flush_all(const char* operation);
   void flush_local_all();
   void sync();
   [[nodiscard]] Info info();
@@ -94,6 +94,11 @@ class WindowState {
   void require_no_lock(const char* operation) const;
   void require_lock(int rank, const char* operation) const;
   [[noreturn, gnu::cold]] void refuse_lock(const char* operation) const;
+  // Of a lock: inside of the window, from where it is ended and told of, or not.
+  void end_lock(int rank);
+  void end_lock_all();
+  template <class End>
+  void end_quietly(End end) noexcept;
   template <class Flush>
   void flush_with(Flush flush, int rank, const char* operation);
   /// What an operation needs to be open before it: any epoch that reaches its target, or a lock on it.

@@ -3,6 +3,7 @@
 
 #include <cobre/comm/base/buffer.hpp>
 #include <ferrompi/datatype.hpp>
+#include <ferrompi/detail/checks.hpp>
 #include <ferrompi/window/accumulate_op.hpp>
 #include <ferrompi/window/state.hpp>
 
@@ -62,6 +63,7 @@ class WindowTarget {
   /// Writes `values` to the elements from `offset` on.
   template <cobre::comm::detail::BufferLike B>
   void put(B&& values, std::size_t offset = 0) const {
+    require_packed("put", values);
     const auto from = detail::origin<T>(std::forward<B>(values));
     detail::WindowState::put(from.data(), from.size(), *state_, rank_, offset);
   }
@@ -69,6 +71,7 @@ class WindowTarget {
   /// Reads the elements from `offset` on into `values`.
   template <cobre::comm::detail::BufferLike B>
   void get(B&& values, std::size_t offset = 0) const {
+    require_packed("get", values);
     const auto into = detail::result<T>(std::forward<B>(values));
     detail::WindowState::get(into.data(), into.size(), *state_, rank_, offset);
   }
@@ -76,6 +79,7 @@ class WindowTarget {
   /// `target = target op value`, element by element.
   template <cobre::comm::detail::BufferLike B>
   void accumulate(B&& values, AccumulateOp op, std::size_t offset = 0) const {
+    require_packed("accumulate", values);
     const auto native = detail::native_accumulate_op<T>(op, "accumulate");
     const auto from = detail::origin<T>(std::forward<B>(values));
     detail::WindowState::accumulate(from.data(), from.size(), datatype_of<T>(), rank_, offset, native, *state_);
@@ -84,6 +88,7 @@ class WindowTarget {
   /// The same, and `results` receives what the target held before.
   template <cobre::comm::detail::BufferLike B, cobre::comm::detail::BufferLike R>
   void fetch_accumulate(B&& values, R&& results, AccumulateOp op, std::size_t offset = 0) const {
+    require_packed("fetch_accumulate", values, results);
     const auto native = detail::native_accumulate_op<T>(op, "fetch_accumulate");
     const auto from = detail::origin<T>(std::forward<B>(values));
     const auto into = detail::result<T>(std::forward<R>(results));
@@ -125,6 +130,12 @@ class WindowTarget {
 
   std::shared_ptr<detail::WindowState> state_;
   int rank_;
+
+ private:
+  template <class... Buffer>
+  FERROMPI_INLINE void require_packed(const char* operation, const Buffer&... buffers) const {
+    detail::require_packed(operation, {MPI_COMM_NULL, state_->rank(), state_->size()}, buffers...);
+  }
 };
 
 }  // namespace ferrompi

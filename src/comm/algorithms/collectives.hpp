@@ -31,7 +31,9 @@
 #include "comm/algorithms/gather_linear.hpp"
 #include "comm/algorithms/reduce_pairwise.hpp"
 #include "comm/algorithms/reduce_scatter_pairwise.hpp"
+#include "comm/algorithms/reduce_scatter_tree.hpp"
 #include "comm/algorithms/reduce_tree.hpp"
+#include "comm/algorithms/scan_chain.hpp"
 #include "comm/algorithms/scan_recursive_doubling.hpp"
 #include "comm/algorithms/scatter_binomial.hpp"
 #include "comm/algorithms/scatter_linear.hpp"
@@ -145,15 +147,26 @@ void reduce(T& transport, const detail::ReduceCall& call, const Tuning& tuning, 
 template <Transport T>
 void scan(T& transport, const detail::ScanCall& call, const Tuning& tuning, Scratch& scratch) {
   if (call.count == 0) return barrier(transport);
-  scan_recursive_doubling(transport, Reduction(call), call.exclusive, reduction_piece_bytes(transport.size(), tuning),
-                          scratch);
+  const Reduction reduction(call);
+  const std::size_t piece = reduction_piece_bytes(transport.size(), tuning);
+  switch (choose_scan(transport.size(), call.count * call.element_size, tuning)) {
+    case ScanAlgorithm::RecursiveDoubling:
+      return scan_recursive_doubling(transport, reduction, call.exclusive, piece, scratch);
+    case ScanAlgorithm::Chain: return scan_chain(transport, reduction, call.exclusive, piece, scratch);
+  }
 }
 
 /// Collective.
 template <Transport T>
 void reduce_scatter(T& transport, const detail::ReduceScatterCall& call, const Tuning& tuning, Scratch& scratch) {
   if (call.count == 0) return barrier(transport);
-  reduce_scatter_pairwise(transport, Reduction(call), reduction_piece_bytes(transport.size(), tuning), scratch);
+  const Reduction reduction(call);
+  const std::size_t ranks = transport.size();
+  switch (choose_reduce_scatter(ranks, ranks * call.count * call.element_size, tuning)) {
+    case ReduceScatterAlgorithm::Pairwise:
+      return reduce_scatter_pairwise(transport, reduction, reduction_piece_bytes(ranks, tuning), scratch);
+    case ReduceScatterAlgorithm::Tree: return reduce_scatter_tree(transport, reduction, scratch);
+  }
 }
 
 }  // namespace cobre::comm::algorithms

@@ -115,6 +115,11 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
     if (has_work()) hand_in();
   }
 
+  [[nodiscard]] std::chrono::nanoseconds configured_timeout() const noexcept override {
+    const std::chrono::milliseconds timeout = pipes_.settings().timeout;
+    return timeout.count() > 0 ? timeout : forever;
+  }
+
  private:
   using Boxes::boxes_;
   using Boxes::give_back;
@@ -215,7 +220,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
   void await_patiently(Transfer& transfer, std::chrono::nanoseconds timeout) {
     const Noted noted(pipes_.note(), transfer);
     const MailSettings& settings = pipes_.settings();
-    if (timeout == detail::as_configured) timeout = settings.timeout.count() > 0 ? settings.timeout : forever;
+    if (timeout == detail::as_configured) timeout = configured_timeout();
     const auto begin = Clock::now();
     auto last_moved = begin;
     Clock::duration next_warning = settings.warn_after;
@@ -281,7 +286,7 @@ class Mailroom final : public MailBoxes<Pipes>, private core::Errand {
                             std::chrono::duration<double>(waited).count(), what));
   }
 
-  static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
+  static constexpr std::chrono::nanoseconds forever = detail::for_ever;
   static constexpr Clock::duration between_checks = std::chrono::milliseconds(4);  // a death is seen within this time
   // Where the first message to a rank opens a connection, its machine answers in this time, however busy the rank is:
   // so a short message is on its way when whoever started it goes on.

@@ -85,6 +85,13 @@ Algorithm cheapest(const std::array<Algorithm, N>& candidates, std::size_t ranks
                                    [&](Algorithm algorithm) { return cost(algorithm, ranks, bytes, tuning); });
 }
 
+// What counts on shared cores is the work of all ranks together, and for short messages that is their number: with few
+// ranks it saves more than the longer way costs.
+bool messages_are_all(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  constexpr std::size_t few = 8;
+  return tuning.costs.shared_cores != 0 && ranks > 2 && ranks <= few && bytes <= smallest_piece;
+}
+
 std::size_t clamped_piece(double bytes, std::size_t smallest, std::size_t largest) {
   return static_cast<std::size_t>(
       std::clamp(bytes, static_cast<double>(std::min(smallest, largest)), static_cast<double>(largest)));
@@ -210,6 +217,16 @@ ReduceAlgorithm choose_reduce(std::size_t ranks, std::size_t bytes, const Tuning
   if (tuning.reduce) return *tuning.reduce;
   using enum ReduceAlgorithm;
   return cheapest(std::array{Tree, Pairwise}, ranks, bytes, tuning);
+}
+
+ScanAlgorithm choose_scan(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  if (tuning.scan) return *tuning.scan;
+  return messages_are_all(ranks, bytes, tuning) ? ScanAlgorithm::Chain : ScanAlgorithm::RecursiveDoubling;
+}
+
+ReduceScatterAlgorithm choose_reduce_scatter(std::size_t ranks, std::size_t bytes, const Tuning& tuning) {
+  if (tuning.reduce_scatter) return *tuning.reduce_scatter;
+  return messages_are_all(ranks, bytes, tuning) ? ReduceScatterAlgorithm::Tree : ReduceScatterAlgorithm::Pairwise;
 }
 
 std::size_t reduction_piece_bytes(std::size_t ranks, const Tuning& tuning) {

@@ -28,6 +28,8 @@ enum class AllreduceAlgorithm : std::uint8_t { RecursiveDoubling, GatherAndFold,
 enum class AllgathervAlgorithm : std::uint8_t { Ring, Bruck };
 enum class RootedAlgorithm : std::uint8_t { Linear, Binomial };  // of gather and scatter with equal blocks
 enum class ReduceAlgorithm : std::uint8_t { Tree, Pairwise };
+enum class ScanAlgorithm : std::uint8_t { RecursiveDoubling, Chain };
+enum class ReduceScatterAlgorithm : std::uint8_t { Pairwise, Tree };
 
 struct Tuning {
   Costs costs;
@@ -38,6 +40,8 @@ struct Tuning {
   std::optional<AllgathervAlgorithm> allgatherv;
   std::optional<RootedAlgorithm> rooted;
   std::optional<ReduceAlgorithm> reduce;
+  std::optional<ScanAlgorithm> scan;
+  std::optional<ReduceScatterAlgorithm> reduce_scatter;
   std::optional<std::size_t> piece_bytes;  // the longest message of those operations that are cut in pieces; not 0
 };
 
@@ -59,6 +63,9 @@ struct Tuning {
 [[nodiscard]] AllgathervAlgorithm choose_allgatherv(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 [[nodiscard]] RootedAlgorithm choose_rooted(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 [[nodiscard]] ReduceAlgorithm choose_reduce(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+/// `bytes` are those of one rank's input; these two go by the number of messages alone, where ranks share cores.
+[[nodiscard]] ScanAlgorithm choose_scan(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
+[[nodiscard]] ReduceScatterAlgorithm choose_reduce_scatter(std::size_t ranks, std::size_t bytes, const Tuning& tuning);
 
 /// How long the messages are in which a long operation goes. Long enough that their number costs little, short enough
 /// that what passes through scratch memory stays in the cache, and that the scratch memory of one operation is bounded.

@@ -15,6 +15,18 @@ bool is_set(const char* variable) {
   return std::getenv(variable) != nullptr;
 }
 
+void require_rank_of(const char* backend, Setting rank, Setting size, std::size_t largest) {
+  if (size.value == 0 || size.value > largest) {
+    throw InvalidConfiguration(backend, size.variable, std::to_string(size.value),
+                               core::format("from 1 to {}", largest));
+  }
+  if (rank.value >= size.value) {
+    throw InvalidConfiguration(
+        backend, rank.variable, std::to_string(rank.value),
+        core::format("from 0 to {}, because {} is {}", size.value - 1, size.variable, size.value));
+  }
+}
+
 std::optional<std::string> EnvironmentReader::text(const char* variable) const {
   const char* const raw = std::getenv(variable);
   if (raw == nullptr) return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,14 @@ namespace cobre::comm::core {
 
 /// Whether the variable is there at all, even empty.
 bool is_set(const char* variable);
+
+/// A number of a configuration, and the variable that it may come from.
+struct Setting {
+  const char* variable;
+  std::size_t value;
+};
+/// Throws InvalidConfiguration where there are not 1 to `largest` ranks, or this is none of them.
+void require_rank_of(const char* backend, Setting rank, Setting size, std::size_t largest);
 
 /// Reads the variables of one backend. A value that is malformed throws InvalidConfiguration at once; a required one
 /// that is absent is remembered, and `require_all()` reports all of them together.

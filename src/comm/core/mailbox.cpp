@@ -1,6 +1,8 @@
 #include <cobre/comm/detail/mail_request.hpp>
 #include <cobre/comm/detail/mailbox.hpp>
 
+#include <algorithm>
+
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 
@@ -14,12 +16,35 @@ void throw_invalid_tag(Where where, std::int64_t tag, std::int64_t largest) {
   throw InvalidTag(where, tag, largest);
 }
 
-void throw_channel_moved_from() {
-  throw InvalidCommunicator({"channel", 0, 1}, "the channel was moved from; use the one that it was moved to");
+void throw_channel_moved_from(const char* operation) {
+  throw InvalidCommunicator({operation, 0, 1}, "the channel was moved from; use the one that it was moved to");
 }
 
 void throw_no_mail_to_get() {
   throw InvalidOperation({"get", 0, 1}, "the container was handed out already, or moved along with its request");
+}
+
+// Where the send has to be waited for, what is left of the time is the receive's. The clock is not read without a
+// timeout.
+void Mailbox::exchange(Transfer& sending, Transfer& receiving, std::chrono::nanoseconds timeout) {
+  using Clock = std::chrono::steady_clock;
+  sending.timeout = timeout;
+  const auto patience = timeout == as_configured ? configured_timeout() : timeout;
+  const auto begin = patience == for_ever ? Clock::time_point() : Clock::now();
+  const auto left = [&] {
+    return patience == for_ever
+               ? for_ever
+               : std::max<std::chrono::nanoseconds>(patience - (Clock::now() - begin), std::chrono::nanoseconds(0));
+  };
+  start(receiving);
+  start(sending);
+  try {
+    finish(sending, left());
+    finish(receiving, left());
+  } catch (const TimedOut& error) {
+    const std::chrono::duration<double> waited = Clock::now() - begin;  // for either, and not for the last one alone
+    throw TimedOut(where(sending.operation), waited.count(), error.missing_ranks());
+  }
 }
 
 void Mailbox::throw_misfit(const Where& where, const Transfer& transfer) {

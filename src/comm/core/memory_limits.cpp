@@ -35,7 +35,7 @@ std::size_t free_on_machine(const std::filesystem::path& proc) {
     const auto digits = line.find_first_of("0123456789");
     if (digits == std::string::npos) break;
     std::from_chars(line.data() + digits, line.data() + line.size(), kibibytes);
-    return kibibytes * 1024;
+    return std::min(kibibytes, unlimited / 1024) * 1024;
   }
   return unlimited;
 }

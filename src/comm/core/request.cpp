@@ -10,11 +10,14 @@ void throw_nothing_to_get() {
 }
 
 void throw_already_started(const Where& where) {
-  throw InvalidOperation(where, "a round is in progress; wait() for it before the next start()");
+  throw InvalidOperation(
+      {"start", where.rank, where.size},
+      core::format("a round of this {} is in progress; wait() for it before the next start()", where.operation));
 }
 
 void throw_plan_moved_from(const Where& where) {
-  throw InvalidOperation(where, "the plan was moved from; start the one that it was moved to");
+  throw InvalidOperation({"start", where.rank, where.size},
+                         core::format("this {} was moved from; start the plan that it was moved to", where.operation));
 }
 
 void throw_needs_threads(const Where& where, const char* level) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <fstream>
 #include <limits>
 
@@ -16,7 +17,8 @@ constexpr std::size_t no_quota = std::numeric_limits<std::size_t>::max();
 
 std::size_t whole_cpus(double quota, double period) {
   if (quota <= 0 || period <= 0) return no_quota;
-  return std::max<std::size_t>(1, static_cast<std::size_t>((quota + period - 1) / period));
+  const double cpus = std::max(1.0, std::ceil(quota / period));
+  return cpus <= CPU_SETSIZE ? static_cast<std::size_t>(cpus) : no_quota;  // more than anybody could use is no limit
 }
 
 // Version 2: "<quota> <period>", the quota "max" where there is none.

@@ -4,6 +4,9 @@
 #include <cobre/comm/comm_backend.hpp>
 #include <cobre/comm/concepts.hpp>
 
+#include <concepts>
+#include <utility>
+
 namespace cobre::comm {
 namespace {
 
@@ -13,17 +16,21 @@ concept HasEverything = Communicator<Backend> && SharedMemoryProvider<Backend> &
     ComposedCollectives<Backend> && Splittable<Backend> && NonblockingCollectives<Backend> &&
     PersistentCollectives<Backend>;
 
-static_assert(HasEverything<LocalBackend>);
+/// And its channels have the name by which programs know them.
+template <class Backend, class Named>
+concept Opens = Channel<Named> && std::same_as<decltype(std::declval<const Backend&>().channel(0, 0)), Named>;
+
+static_assert(HasEverything<LocalBackend> && Opens<LocalBackend, LocalChannel>);
 #ifdef COBRE_COMM_HAS_SHM
-static_assert(HasEverything<ShmBackend>);
+static_assert(HasEverything<ShmBackend> && Opens<ShmBackend, ShmChannel>);
 #endif
 #ifdef COBRE_COMM_HAS_TCP
-static_assert(HasEverything<TcpBackend>);
+static_assert(HasEverything<TcpBackend> && Opens<TcpBackend, TcpChannel>);
 #endif
 #ifdef COBRE_COMM_HAS_MPI
-static_assert(HasEverything<FerrompiBackend>);
+static_assert(HasEverything<FerrompiBackend> && Opens<FerrompiBackend, MpiChannel>);
 #endif
-static_assert(HasEverything<CommBackend>);
+static_assert(HasEverything<CommBackend> && Opens<CommBackend, CommChannel>);
 
 }  // namespace
 }  // namespace cobre::comm

@@ -13,7 +13,7 @@ CommBackend create_communicator(BackendKind kind) {
   factory::require_available(kind);
   switch (kind) {
 #ifdef COBRE_COMM_HAS_MPI
-    case BackendKind::Mpi: return CommBackend(FerrompiBackend::init());
+    case BackendKind::Mpi: return create_communicator(MpiConfig::from_environment());
 #endif
 #ifdef COBRE_COMM_HAS_TCP
     case BackendKind::Tcp: return create_communicator(TcpConfig::from_environment());
@@ -24,6 +24,12 @@ CommBackend create_communicator(BackendKind kind) {
     default: return CommBackend(LocalBackend());
   }
 }
+
+#ifdef COBRE_COMM_HAS_MPI
+CommBackend create_communicator(const MpiConfig& config) {
+  return CommBackend(FerrompiBackend::init(ferrompi::ThreadLevel::Multiple, config));
+}
+#endif
 
 #ifdef COBRE_COMM_HAS_SHM
 CommBackend create_communicator(const ShmConfig& config) {

@@ -1,9 +1,9 @@
 #include "comm/factory/selection.hpp"
 
-#include <cobre/comm/base/slurm.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <string>
 
@@ -18,6 +18,11 @@ constexpr const char* mpi_launcher_variables[] = {
     "PMI_RANK",        "PMI_SIZE",    "PMIX_RANK",           "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
     "MPI_LOCALRANKID", "PALS_RANKID", "MV2_COMM_WORLD_RANK",
 };
+
+// Read strictly: a number that cannot be made out is no reason to take each of the tasks for a process by itself.
+bool is_task_of_several() {
+  return core::EnvironmentReader("auto").number("SLURM_STEP_NUM_TASKS", 1, INT_MAX).value_or(1) > 1;
+}
 
 }  // namespace
 
@@ -36,7 +41,7 @@ BackendKind detect_backend() {
   if (core::is_set("COBRE_TCP_COORDINATOR")) return BackendKind::Tcp;
   if (core::is_set("COBRE_SHM_NAME")) return BackendKind::Shm;
   if (std::ranges::any_of(mpi_launcher_variables, core::is_set)) return BackendKind::Mpi;
-  if (slurm::step_num_tasks().value_or(1) > 1) return BackendKind::Tcp;
+  if (is_task_of_several()) return BackendKind::Tcp;
   // Half a configuration is a mistake that the backend names. As local, each of N processes would be rank 0 of 1.
   if (core::is_set("COBRE_TCP_RANK") || core::is_set("COBRE_TCP_SIZE")) return BackendKind::Tcp;
   if (core::is_set("COBRE_SHM_RANK") || core::is_set("COBRE_SHM_SIZE")) return BackendKind::Shm;

@@ -10,7 +10,7 @@ BackendKind requested_backend();
 
 /// How this process was started, first match: addresses for tcp, a name for shm, an MPI launcher, a Slurm step of
 /// several tasks, or by itself. Whether this build has that backend is not its business: what a launcher asks for must
-/// not silently become something else.
+/// not silently become something else. Throws InvalidConfiguration for a number of tasks that is none.
 BackendKind detect_backend();
 
 /// Throws BackendNotAvailable where this build lacks the backend.

@@ -28,7 +28,8 @@ void expect(bool condition, const char* what) {
 
 // What MPI says and what it is asked for, seen from below the library.
 struct {
-  std::optional<int> granted;  // the thread level that MPI is made to name
+  std::optional<int> granted;   // the thread level that MPI is made to name
+  int init_code = MPI_SUCCESS;  // what MPI is made to answer when it is to start
   int types_made = 0;
   int types_freed = 0;
   int duplicates = 0;               // of communicators, made and not freed
@@ -43,6 +44,16 @@ std::string text_of(Call call) {
     call();
   } catch (const E& error) {
     return error.what();
+  }
+  return "nothing was thrown";
+}
+
+template <class E, class Call>
+std::string operation_of(Call call) {
+  try {
+    call();
+  } catch (const E& error) {
+    return error.operation();
   }
   return "nothing was thrown";
 }
@@ -178,6 +189,8 @@ void after_finalize() {
   EXPECT(refused([&] { (void)SharedWindow<double>::allocate(leftover, 1); }));
   EXPECT(refused([&] { (void)mpi.world(); }));
   EXPECT(refused([&] { (void)mpi.self(); }));
+  EXPECT(operation_of<MpiError>([&] { (void)mpi.world(); }) == "world");
+  EXPECT(operation_of<MpiError>([&] { (void)mpi.self(); }) == "self");
   EXPECT(refused([&] { const Info made; }));
   EXPECT(refused([&] { info.set("key", "other"); }));
   EXPECT(refused([&] { (void)info.get("key"); }));
@@ -193,6 +206,7 @@ void after_finalize() {
   EXPECT(refused([&] { (void)status.cancelled(); }));
   EXPECT(refused([&] { (void)message.count<Point>(); }));
   EXPECT(text_of<AlreadyInitialized>([] { (void)Mpi::init(); }).find("once") != std::string::npos);
+  EXPECT(operation_of<AlreadyInitialized>([] { (void)Mpi::init_thread(ThreadLevel::Single); }) == "init_thread");
   EXPECT(!Mpi::version().empty() && !Mpi::library_version().empty());
   std::puts("done");
 }
@@ -298,6 +312,32 @@ void moved_environment() {
   std::puts("done");
 }
 
+// What is to be done before MPI ends: the latest first, and also what is added on the way.
+void actions_at_finalize() {
+  static std::string done;
+  auto mpi = Mpi::init();
+  detail::run_at_finalize([] { done += "first "; });
+  detail::run_at_finalize([] {
+    done += "second ";
+    detail::run_at_finalize([] { done += "added "; });
+  });
+  mpi.finalize();
+  EXPECT(done == "second added first ");
+  std::puts("done");
+}
+
+// Who could not start MPI may try again.
+void mpi_does_not_start() {
+  seen.init_code = MPI_ERR_OTHER;
+  EXPECT(operation_of<MpiError>([] { (void)Mpi::init(); }) == "init");
+  EXPECT(operation_of<MpiError>([] { (void)Mpi::init_thread(ThreadLevel::Funneled); }) == "init_thread");
+  EXPECT(!Mpi::is_initialized() && !Mpi::is_running());
+  seen.init_code = MPI_SUCCESS;
+  const auto mpi = Mpi::init();
+  EXPECT(mpi.world().allreduce(1, ReduceOp::Sum) == mpi.world().size());
+  std::puts("done");
+}
+
 // A library that grants less than it was asked for has to be ended again: nobody else can.
 void too_low_a_thread_level() {
   seen.granted = MPI_THREAD_SINGLE;
@@ -330,6 +370,13 @@ void funneled_from_another_thread() {
   EXPECT(refused([&] { world.set_name("refused"); }));
   EXPECT(refused([&] { (void)world.processor_name(); }));
   EXPECT(refused([&] { (void)world.topology(); }));
+  const auto name_of = [](auto call) {
+    std::string name;
+    std::thread([&] { name = operation_of<MpiError>(call); }).join();
+    return name;
+  };
+  EXPECT(name_of([&] { (void)world.split_shared(); }) == "split_shared");
+  EXPECT(name_of([&] { (void)world.split_type(SplitType::Shared); }) == "split_type");
   Info info{{"key", "value"}};
   EXPECT(refused([] { const Info made; }));
   EXPECT(refused([&] { info.set("key", "other"); }));
@@ -343,6 +390,47 @@ void funneled_from_another_thread() {
   EXPECT(refused([&] { (void)world.info(); }));
   EXPECT(refused([&] { world.set_info(info); }));
   EXPECT(info.get("key") == "value" && world.name() != "refused");
+  // What is under way, and plans: a call that was refused has changed nothing.
+  int in = -1;
+  int planned = -1;
+  auto receive = world.irecv(in, world.rank(), 5);
+  auto owning = world.irecv<int>(world.rank(), 6);
+  EXPECT(refused([&] { receive.wait(); }));
+  EXPECT(refused([&] { (void)receive.test(); }));
+  EXPECT(refused([&] { (void)receive.get_status(); }));
+  EXPECT(refused([&] { receive.cancel(); }));
+  EXPECT(name_of([&] { (void)owning.get(); }) == "get");
+  std::vector<PersistentRequest> plans;
+  plans.push_back(world.recv_init(planned, world.rank(), 7));
+  EXPECT(refused([&] { (void)world.send_init(in, world.rank(), 7); }));
+  EXPECT(refused([&] { plans[0].start(); }));
+  EXPECT(name_of([&] { start_all(plans); }) == "start_all");
+  plans[0].start();
+  EXPECT(refused([&] { plans[0].wait(); }));
+  EXPECT(refused([&] { (void)plans[0].test(); }));
+  EXPECT(refused([&] { plans[0].cancel(); }));
+  EXPECT(name_of([&] { wait_all(plans); }) == "wait_all");
+  EXPECT(name_of([&] { (void)wait_any(plans); }) == "wait_any");
+  EXPECT(name_of([&] { (void)test_some(plans); }) == "test_some");
+  std::vector<Request> several;
+  several.push_back(std::move(receive));
+  EXPECT(name_of([&] { wait_all(several); }) == "wait_all");
+  EXPECT(name_of([&] { (void)test_any(several); }) == "test_any");
+  RequestSet set;
+  set.add(std::move(several[0]));
+  EXPECT(name_of([&] { (void)set.test_all(); }) == "test_all");
+  EXPECT(name_of([&] { (void)set.wait_some(); }) == "wait_some");
+  auto sent = world.isend(8, world.rank(), 8);
+  EXPECT(refused([&] { (void)world.mprobe(world.rank(), 8); }));
+  auto message = world.mprobe(world.rank(), 8);
+  int matched = -1;
+  EXPECT(refused([&] { message.recv(matched); }));
+  EXPECT(refused([&] { (void)message.irecv(matched); }));
+  message.recv(matched);
+  for (int tag = 5; tag <= 7; ++tag) world.send(tag, world.rank(), tag);
+  set.wait_all();
+  wait_all(plans);
+  EXPECT(in == 5 && owning.get() == 6 && planned == 7 && matched == 8 && sent.get() == 8);
   world.barrier();
   std::puts("done");
 }
@@ -387,6 +475,8 @@ const std::map<std::string, void (*)()> scenes = {
     {"finalize_with_requests_under_way", finalize_with_requests_under_way},
     {"adopt_a_running_mpi", adopt_a_running_mpi},
     {"moved_environment", moved_environment},
+    {"actions_at_finalize", actions_at_finalize},
+    {"mpi_does_not_start", mpi_does_not_start},
     {"too_low_a_thread_level", too_low_a_thread_level},
     {"funneled_from_another_thread", funneled_from_another_thread},
     {"serialized_by_two_threads", serialized_by_two_threads},
@@ -397,6 +487,10 @@ const std::map<std::string, void (*)()> scenes = {
 FERROMPI_DATATYPE(Point, x, y);
 
 extern "C" {
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return seen.init_code != MPI_SUCCESS ? seen.init_code : PMPI_Init_thread(argc, argv, required, provided);
+}
 
 int MPI_Query_thread(int* level) {
   const int code = PMPI_Query_thread(level);

@@ -1,5 +1,7 @@
 #include "bars.hpp"
 
+#include <cobre/comm/base/number.hpp>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,20 @@
 #include "run/options.hpp"
 
 namespace cobre::command::bench {
+namespace {
+
+// A word that no cell has would be a bar that nobody ever has to clear.
+std::optional<std::size_t> size_of(const std::string& bytes) {
+  if (bytes == "any") return std::nullopt;
+  const auto value = comm::detail::parse_number<std::size_t>(bytes);
+  if (!value) {
+    throw UsageError(
+        comm::core::format("{} is no number of bytes; write digits alone, or any", comm::core::quoted(bytes)));
+  }
+  return value;
+}
+
+}  // namespace
 
 Bars::Bars(const std::string& file) {
   std::ifstream text(file);
@@ -17,9 +33,8 @@ Bars::Bars(const std::string& file) {
     const auto document = nlohmann::json::parse(text);
     for (const auto& entry : document.at("bars")) {
       for (const auto& [bytes, ratio] : entry.at("ratios").items()) {
-        bars_.push_back({entry.at("backend"), entry.at("op"),
-                         bytes == "any" ? std::nullopt : std::optional<std::size_t>(std::stoul(bytes)),
-                         entry.value("crowded", false), entry.at("against"), ratio});
+        bars_.push_back({entry.at("backend"), entry.at("op"), size_of(bytes), entry.value("crowded", false),
+                         entry.at("against"), ratio});
       }
     }
   } catch (const std::exception& error) {

@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "contest.hpp"
+#include "options.hpp"
 #include "results.hpp"
 
 namespace cobre::command::bench {
@@ -21,6 +25,12 @@ class Baseline {
   /// Reads what `--json` has written. Throws UsageError that says what is wrong with the file.
   explicit Baseline(const std::string& file);
 
+  /// What nothing was said about is as it was in the stored run, so that both have the same cells.
+  void complete(Wishes& wishes) const;
+
+  /// Whether it happened in the stored run as well: then it is nothing new.
+  [[nodiscard]] bool has(const Absence& absence) const;
+
   /// Only cells that both have: what this run lacks is said. None at all is as bad as a worse one: nothing was shown.
   [[nodiscard]] Findings compare(const std::vector<Record>& records) const;
 
@@ -29,10 +39,13 @@ class Baseline {
   struct Stored {
     double ratio;
     std::string best_peer;
+    double noise;  // of the ratio
   };
   [[nodiscard]] std::string missing_in(const std::vector<Record>& records) const;
 
   std::map<Cell, Stored> cells_;
+  std::set<std::pair<std::string, std::string>> absent_;  // who, and why
+  Wishes wishes_;
 };
 
 }  // namespace cobre::command::bench

@@ -8,6 +8,7 @@
 #include "comm/core/text.hpp"
 #include "comm/topology/machine.hpp"
 #include "progress.hpp"
+#include "report.hpp"
 #include "run/options.hpp"
 #include "run/places.hpp"
 
@@ -152,7 +153,6 @@ class Contest {
         {name, format("{} in {} with {} ranks", outcome.problem, turn.operation, turn.ranks), true});
   }
 
-  // A launcher may print something else.
   [[nodiscard]] bool is_of(const Turn& turn, const std::string& reported) const {
     if (!options_.persistent) return reported == turn.operation;
     const std::string operation = turn.operation.substr(plan_prefix.size());
@@ -161,14 +161,10 @@ class Contest {
   }
 
   void read(const std::string& line, const Turn& turn) {
-    std::istringstream words(line);
-    std::string operation;
-    std::size_t bytes = 0;
-    if (!(words >> operation >> bytes) || !is_of(turn, operation)) return;
-    std::vector<double> times;
-    for (double time = 0; words >> time;) times.push_back(time);
-    if (times.empty()) return;
-    run_.results.add(operation, bytes, turn.ranks, *turn.contestant, turn.level, std::move(times));
+    auto report = read_report(line);
+    if (!report || !is_of(turn, report->operation)) return;
+    run_.results.add(report->operation, report->bytes, turn.ranks, *turn.contestant, turn.level,
+                     std::move(report->times));
   }
 
   const Options& options_;

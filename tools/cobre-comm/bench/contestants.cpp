@@ -92,8 +92,18 @@ std::string program_folder() {
 }
 
 bool has(const Contestant& contestant, const std::string& operation) {
-  static const std::vector<std::string> of_some{"reduce",   "gather",    "gatherv", "scatter", "scatterv",
-                                                "alltoall", "alltoallv", "scan",    "message"};
+  static const std::vector<std::string> of_some{"reduce",
+                                                "gather",
+                                                "gatherv",
+                                                "scatter",
+                                                "scatterv",
+                                                "allgather",
+                                                "alltoall",
+                                                "alltoallv",
+                                                "scan",
+                                                "exscan",
+                                                "reduce_scatter_block",
+                                                "message"};
   return contestant.ours || is_plain_mpi(contestant) || std::ranges::find(of_some, operation) == of_some.end();
 }
 

@@ -35,6 +35,21 @@ std::string today() {
   return text.data();
 }
 
+Document said(const Wishes& wishes) {
+  Document options = Document::object();
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) options[name] = value;
+  };
+  add("ops", wishes.operations);
+  add("sizes", wishes.sizes);
+  add("ranks", wishes.ranks);
+  add("backends", wishes.backends);
+  add("peers", wishes.peers);
+  add("pattern", wishes.pattern);
+  if (wishes.scale) options["scale"] = *wishes.scale;
+  return options;
+}
+
 Document record(const Record& record) {
   const Summary& summary = record.summary;
   Document entry{{"op", record.operation},
@@ -72,7 +87,7 @@ Document describe_machine() {
   return machine;
 }
 
-Document as_document(const Document& machine, const Options& options, const Run& run,
+Document as_document(const Document& machine, const Options& options, const Wishes& wishes, const Run& run,
                      const std::vector<Record>& records) {
   Document limits = Document::array();
   for (const auto& [what, time] : run.limits.all()) {
@@ -90,7 +105,8 @@ Document as_document(const Document& machine, const Options& options, const Run&
             {"date", today()},
             {"rounds", options.rounds},
             {"effort", options.effort},
-            {"complete", !run.interrupted}}},
+            {"complete", !run.interrupted},
+            {"options", said(wishes)}}},
           {"absent", absent},
           {"limits", limits},
           {"records", entries}};

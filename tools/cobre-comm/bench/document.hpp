@@ -15,8 +15,9 @@ using Document = nlohmann::ordered_json;
 /// The machine that this is. Looks around: before anything is measured.
 [[nodiscard]] Document describe_machine();
 
-[[nodiscard]] Document as_document(const Document& machine, const Options& options, const Run& run,
-                                   const std::vector<Record>& records);
+/// With the wishes, so that somebody can measure the same again.
+[[nodiscard]] Document as_document(const Document& machine, const Options& options, const Wishes& wishes,
+                                   const Run& run, const std::vector<Record>& records);
 
 /// A line for each record: what changed between two runs is seen.
 [[nodiscard]] std::string as_text(const Document& document);

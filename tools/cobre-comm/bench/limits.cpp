@@ -5,6 +5,8 @@
 #include <set>
 #include <sstream>
 
+#include "options.hpp"
+
 namespace cobre::command::bench {
 namespace {
 
@@ -36,15 +38,17 @@ double tree_steps(std::size_t ranks) {
 }
 
 // Of a pattern no limit could be said.
-const std::set<std::string> limited{"barrier", "broadcast", "allreduce", "allgatherv", "regions", "reduce",
-                                    "gather",  "scatter",   "alltoall",  "scan",       "message"};
+const std::set<std::string> limited{
+    "barrier", "broadcast", "allreduce", "allgather",           "regions", "reduce", "gather", "scatter", "alltoall",
+    "scan",    "exscan",    "message",   "reduce_scatter_block"};
 
 // What has to be done is the same for a plan, and where a call says who has which part.
 std::string work_of(const std::string& name) {
-  std::string operation = name.substr(0, name.find('_'));
-  if (operation == "gatherv" || operation == "scatterv" || operation == "alltoallv") {
-    return operation.substr(0, operation.size() - 1);
+  std::string operation = name;
+  for (const std::string_view suffix : {plan_suffix, setup_suffix}) {
+    if (operation.ends_with(suffix)) operation.resize(operation.size() - suffix.size());
   }
+  if (operation.ends_with('v')) operation.pop_back();
   return operation;
 }
 
@@ -72,7 +76,8 @@ std::optional<double> Limits::of(const std::string& name, std::size_t bytes, std
   const std::string operation = work_of(name);
   if (!limited.contains(operation)) return std::nullopt;
   if (ranks == 1) {
-    if (operation == "barrier" || operation == "broadcast") return std::nullopt;  // nothing to be done
+    const bool nothing = operation == "barrier" || operation == "broadcast" || operation == "exscan";
+    if (nothing) return std::nullopt;  // to be done
     return time("memcpy", bytes);
   }
   return over_sockets ? through_sockets(operation, bytes, ranks) : through_memory(operation, bytes, ranks, cores);
@@ -84,9 +89,10 @@ std::optional<double> Limits::through_sockets(const std::string& operation, std:
   const auto answered = times(tree_steps(ranks), time("loopback", 8));
   if (operation == "barrier") return answered;
   // Who only gives may run ahead of who takes, so nothing makes it wait for an answer.
-  if (operation == "broadcast" || operation == "reduce" || operation == "scan") return time("loopback_stream", bytes);
+  const std::set<std::string> one_after_the_other{"broadcast", "reduce", "scan", "exscan"};
+  if (one_after_the_other.contains(operation)) return time("loopback_stream", bytes);
   if (operation == "gather" || operation == "scatter") return time("loopback_stream", foreign(bytes, ranks));
-  const bool moved_once = operation == "allgatherv" || operation == "alltoall";
+  const bool moved_once = operation == "allgather" || operation == "alltoall" || operation == "reduce_scatter_block";
   return most(answered, time("loopback_stream", foreign(bytes, ranks) * (moved_once ? 1 : 2)));
 }
 
@@ -107,7 +113,7 @@ std::optional<double> Limits::through_memory(const std::string& operation, std::
   // A share is what each rank works on where all work on one vector.
   const auto shares = [&](double number, Time each) { return times(number * n / width, each); };
   const auto copied_shares = [&](double number) { return shares(number, copy(share(bytes, ranks))); };
-  if (operation == "allgatherv" || operation == "alltoall") return most(flags, copies(n));
+  if (operation == "allgather" || operation == "alltoall") return most(flags, copies(n));
   if (operation == "message") {  // sender and receiver may copy one half each
     const double hands = static_cast<double>(std::min<std::size_t>(2, cores));
     return most(time("flag_exchange", 0), times(1 / hands, copy(bytes)));
@@ -120,6 +126,10 @@ std::optional<double> Limits::through_memory(const std::string& operation, std::
   if (operation == "gather" || operation == "scatter") return most(ahead, copied_shares(1));
   if (operation == "reduce") return most(ahead, adds);
   if (operation == "scan") return most(ahead, sum(adds, copied_shares(1)));  // the first rank's result is a copy
+  if (operation == "exscan") {  // the second rank's is one, and the last rank gives to nobody
+    return most(ahead, sum(shares(n - 2, time("add", share(bytes, ranks))), copied_shares(1)));
+  }
+  if (operation == "reduce_scatter_block") return most(flags, adds);
   // Each rank copies the sums that the others made. Buffers that everyone sees need no copy but the result.
   return most(flags, sum(adds, copied_shares(n - 1)));
 }

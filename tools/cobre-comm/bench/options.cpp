@@ -1,17 +1,16 @@
 #include "options.hpp"
 
-#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/factory.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include "comm/core/format.hpp"
 #include "comm/core/text.hpp"
 #include "comm/topology/machine.hpp"
 #include "contestants.hpp"
+#include "lists.hpp"
 #include "run/options.hpp"
 #include "run/places.hpp"
 
@@ -22,23 +21,15 @@ using comm::core::format;
 using comm::core::joined;
 using Words = std::vector<std::string>;
 
-constexpr std::size_t largest = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
-constexpr std::size_t most_ranks = 128;
-
 // Without a word about it, the four that every backend and every peer has.
 const Words usual{"barrier", "broadcast", "allreduce", "allgatherv"};
-const Words operations{"barrier", "broadcast", "allreduce", "allgatherv", "regions",   "reduce", "gather",
-                       "gatherv", "scatter",   "scatterv",  "alltoall",   "alltoallv", "scan",   "message"};
+const Words operations{
+    "barrier", "broadcast", "allreduce", "allgatherv", "regions",   "reduce", "gather", "gatherv",
+    "scatter", "scatterv",  "allgather", "alltoall",   "alltoallv", "scan",   "exscan", "reduce_scatter_block",
+    "message"};
 
 // The solver that this library was written for, and examples/sddp with its exchanges by allgatherv and in regions.
 const Words patterns{"sddp", "sddp-example", "sddp-example-regions"};
-
-Words parts_of(const std::string& list) {
-  Words words;
-  std::istringstream text(list);
-  for (std::string word; std::getline(text, word, ',');) words.push_back(word);
-  return words;
-}
 
 Words chosen(const std::string& list, const char* option, const char* kind, const Words& known) {
   Words words;
@@ -55,39 +46,6 @@ Words chosen(const std::string& list, const char* option, const char* kind, cons
 // The parser of options takes what is no number for one inside of every range.
 void require_number(const char* option, double value) {
   if (std::isnan(value)) throw UsageError(format("{}: nan is no number", option));
-}
-
-std::size_t bytes(const std::string& word) {
-  std::string_view digits = word;
-  std::size_t unit = 1;
-  constexpr std::string_view units = "KMG";
-  if (const auto at = digits.empty() ? units.npos : units.find(digits.back()); at != units.npos) {
-    unit = std::size_t{1} << (10 * (at + 1));
-    digits.remove_suffix(1);
-  }
-  const auto value = comm::detail::parse_number<std::size_t>(digits);
-  if (!value || *value > largest / unit) {
-    throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", comm::core::quoted(word)));
-  }
-  if (*value == 0 || *value * unit % sizeof(double) != 0) {
-    throw UsageError(
-        format("--sizes: {} is no size of some doubles; take a multiple of 8 bytes", comm::core::quoted(word)));
-  }
-  return *value * unit;
-}
-
-std::size_t rank_count(const std::string& word) {
-  const auto value = comm::detail::parse_number<std::size_t>(word);
-  if (!value || *value == 0 || *value > most_ranks) {
-    throw UsageError(format("--ranks: {} is no number of ranks; take 1 to {}", comm::core::quoted(word), most_ranks));
-  }
-  return *value;
-}
-
-template <class T>
-std::vector<T> sorted(std::vector<T> values) {
-  const std::set<T> once(values.begin(), values.end());
-  return {once.begin(), once.end()};
 }
 
 void require_compiled_in(const Words& backends) {
@@ -127,14 +85,19 @@ void read_operations(const Wishes& wishes, Options& options) {
 }  // namespace
 
 void read_wishes(const Wishes& wishes, Options& options) {
+  options.pattern = wishes.pattern;
+  options.scale = wishes.scale.value_or(options.scale);
+  options.rounds = wishes.rounds.value_or(options.rounds);
+  options.effort = wishes.effort.value_or(options.effort);
   require_number("--effort", options.effort);
   require_number("--scale", options.scale);
   read_operations(wishes, options);
-  for (const std::string& word : parts_of(wishes.sizes)) options.sizes.push_back(bytes(word));
-  options.sizes = sorted(options.sizes);
-  for (const std::string& word : parts_of(wishes.ranks)) options.ranks.push_back(rank_count(word));
-  if (options.ranks.empty()) options.ranks = {2, usable_cores(comm::topology::look_at_machine())};
-  options.ranks = sorted(options.ranks);
+  options.sizes = read_sizes(wishes.sizes);
+  options.ranks = read_rank_counts(wishes.ranks);
+  if (options.ranks.empty()) {
+    const std::set<std::size_t> usual_counts{2, usable_cores(comm::topology::look_at_machine())};
+    options.ranks.assign(usual_counts.begin(), usual_counts.end());
+  }
   options.backends = wishes.backends.empty() ? backends_of_this_build()
                                              : chosen(wishes.backends, "--backends", "backend", contestants(true));
   require_compiled_in(options.backends);
@@ -151,7 +114,8 @@ std::vector<std::size_t> sizes_for(const Options& options, const std::string& op
   if (!options.pattern.empty()) return {std::max<std::size_t>(1, static_cast<std::size_t>(options.scale * 1000 + 0.5))};
   if (!options.sizes.empty()) return options.sizes;
   // A state of the solver, or one number, and up to what no cache holds.
-  const Words shared_out{"gather", "gatherv", "scatter", "scatterv", "alltoall", "alltoallv"};
+  const Words shared_out{"gather",    "gatherv",  "scatter",   "scatterv",
+                         "allgather", "alltoall", "alltoallv", "reduce_scatter_block"};
   const bool in_parts =
       operation.ends_with("allgatherv") || std::ranges::find(shared_out, operation) != shared_out.end();
   return {in_parts ? 32U : 8U, 1024, 16'384, 262'144, 3'276'800, 33'554'432};

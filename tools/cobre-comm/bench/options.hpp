@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,11 @@ struct Options {
   std::string check;
 };
 
-/// The text of the options as the user wrote it; an empty one stands for the default.
+/// The options as the user wrote them; what is empty stands for the default.
 struct Wishes {
-  std::string operations, sizes, ranks, backends, peers;
+  std::string operations, sizes, ranks, backends, peers, pattern;
+  std::optional<double> scale, effort;
+  std::optional<std::size_t> rounds;
 };
 
 /// Reads the lists. Throws UsageError that names the word that is wrong, and what there is instead.

@@ -19,12 +19,19 @@ std::string ratio(std::optional<double> value) {
   return value ? *value < 100 ? format("{:.2f}", *value) : format("{:.0f}", *value) : "";
 }
 
-std::string row(const Record& record, bool first) {
+// Of the column with the names of operations, of which some are long.
+std::size_t width_of_names(const std::vector<Record>& records) {
+  std::size_t longest = 10;
+  for (const Record& record : records) longest = std::max(longest, record.operation.size());
+  return longest + 1;
+}
+
+std::string row(const Record& record, bool first, std::size_t names) {
   const std::string name =
       record.level.empty() ? record.contestant->name : format("{} ({})", record.contestant->name, record.level);
   const auto& [median, p99, min, noise] = record.summary;
   const auto fraction = record.limit && median > 0 ? std::optional(*record.limit / median) : std::nullopt;
-  std::string line = format("{:<11}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}", first ? record.operation : "",
+  std::string line = format("{:<{}}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}", first ? record.operation : "", names,
                             first ? std::to_string(record.bytes) : "", name, microseconds(median), microseconds(p99),
                             microseconds(min), percent(noise), percent(fraction));
   if (record.contestant->ours) {
@@ -36,11 +43,11 @@ std::string row(const Record& record, bool first) {
   return line + "\n";
 }
 
-std::string head(std::size_t ranks, std::size_t cores) {
+std::string head(std::size_t ranks, std::size_t cores, std::size_t names) {
   return format("\n{} {} on {} {}, microseconds of the slowest rank\n", ranks, ranks == 1 ? "rank" : "ranks", cores,
                 cores == 1 ? "core" : "cores") +
-         format("{:<11}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}{:>8}  {:<12}{:>6}\n", "operation", "bytes", "who",
-                "median", "p99", "min", "noise", "limit", "ratio", "to", "bar");
+         format("{:<{}}{:>10}  {:<23}{:>10}{:>10}{:>10}{:>7}{:>7}{:>8}  {:<12}{:>6}\n", "operation", names, "bytes",
+                "who", "median", "p99", "min", "noise", "limit", "ratio", "to", "bar");
 }
 
 // What the limits are made of: how soon, and, for the largest messages, how much.
@@ -88,13 +95,14 @@ bool loses(const Record& record) {
 }
 
 std::string as_table(const Run& run, const std::vector<Record>& records) {
+  const std::size_t names = width_of_names(records);
   std::string text;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
     const Record* const before = i > 0 ? &records[i - 1] : nullptr;
     const bool new_table = before == nullptr || before->ranks != record.ranks;
-    if (new_table) text += head(record.ranks, run.cores);
-    text += row(record, new_table || before->operation != record.operation || before->bytes != record.bytes);
+    if (new_table) text += head(record.ranks, run.cores, names);
+    text += row(record, new_table || before->operation != record.operation || before->bytes != record.bytes, names);
   }
   text += hardware(run.limits);
   const auto rated = std::ranges::count_if(records, [](const Record& r) { return r.ratio || r.verdict; });

@@ -25,6 +25,12 @@ std::size_t parse_count(std::string_view text, std::string_view entry) {
   return count;
 }
 
+// A remote shell would act on it, or a terminal on which a message names it.
+bool is_strange(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f || std::string_view(" \"'\\$`;&|<>()").find(c) != std::string_view::npos;
+}
+
 HostShare parse_host(std::string_view entry) {
   HostShare host;
   std::string_view rest;
@@ -39,8 +45,7 @@ HostShare parse_host(std::string_view entry) {
     if (colon != std::string_view::npos) rest = entry.substr(colon);
   }
   // A name that begins with a dash would be an option of the remote shell.
-  const bool strange = host.name.find_first_of(" \t\"'\\$`;&|<>()") != std::string::npos;
-  if (host.name.empty() || host.name.front() == '-' || strange) refuse(entry);
+  if (host.name.empty() || host.name.front() == '-' || std::ranges::any_of(host.name, is_strange)) refuse(entry);
   if (rest.empty()) return host;
   if (rest.front() != ':') refuse(entry);
   host.ranks = parse_count(rest.substr(1), entry);

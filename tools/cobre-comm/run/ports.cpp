@@ -13,7 +13,7 @@ namespace {
 using comm::core::Descriptor;
 
 constexpr unsigned lowest = 20'000;
-constexpr unsigned count = 12'000;
+constexpr unsigned port_count = 12'000;
 
 // At every address of the family, whichever of them rank 0 will use. Nothing where somebody has it.
 template <class Address>
@@ -46,8 +46,8 @@ std::optional<std::array<Descriptor, 2>> hold(std::uint16_t port) {
 HeldPort::HeldPort() {
   unsigned start = 0;
   (void)!getrandom(&start, sizeof start, 0);
-  for (unsigned step = 0; step <= count; ++step) {
-    number_ = static_cast<std::uint16_t>(lowest + (start % count + step) % count);
+  for (unsigned step = 0; step <= port_count; ++step) {
+    number_ = static_cast<std::uint16_t>(lowest + (start % port_count + step) % port_count);
     if (auto held = hold(number_)) {
       sockets_ = *std::move(held);
       return;

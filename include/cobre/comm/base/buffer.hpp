@@ -135,9 +135,18 @@ constexpr auto output(B&& buffer) {
 /// Matrix classes offer data() and size() for blocks and strided views too, whose elements do not lie one behind the
 /// other. They tell by their strides; everything else is packed.
 template <class B>
+concept HasStrides = requires(const std::remove_reference_t<B>& buffer) {
+  buffer.innerStride();
+  buffer.outerStride();
+  buffer.innerSize();
+  buffer.outerSize();
+};
+
+template <class B>
 constexpr bool is_packed(const B& buffer) {
-  if constexpr (requires { buffer.innerStride(), buffer.outerStride(), buffer.innerSize(), buffer.outerSize(); }) {
-    return buffer.innerStride() == 1 && (buffer.outerSize() <= 1 || buffer.outerStride() == buffer.innerSize());
+  if constexpr (HasStrides<B>) {
+    return (buffer.innerSize() <= 1 || buffer.innerStride() == 1) &&
+           (buffer.outerSize() <= 1 || buffer.innerSize() == 0 || buffer.outerStride() == buffer.innerSize());
   } else {
     return true;
   }

@@ -27,12 +27,18 @@ enum class Touched : bool { No, Yes };
   return where.rank == root ? Touched::Yes : Touched::No;
 }
 
+/// As `check_memory`, with the length where the type of the buffer has it: less is left to be looked at then.
+template <class Buffer, class T>
+void check_memory_of(const Where& where, std::span<T> elements) {
+  check_memory(where, std::span<T, static_extent_v<std::remove_cvref_t<Buffer>>>(elements));
+}
+
 /// The elements of a buffer that is only read.
 template <class Buffer>
 [[nodiscard]] auto checked_input(const Where& where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
   const auto elements = input(buffer);
-  if (touched == Touched::Yes) check_memory(where, elements);
+  if (touched == Touched::Yes) check_memory_of<Buffer>(where, elements);
   return elements;
 }
 
@@ -41,7 +47,7 @@ template <class Buffer>
 [[nodiscard]] auto checked_output(const Where& where, Buffer&& buffer, Touched touched = Touched::Yes) {
   check_packed(where, buffer);
   const auto elements = output(std::forward<Buffer>(buffer));
-  if (touched == Touched::Yes) check_memory(where, elements);
+  if (touched == Touched::Yes) check_memory_of<Buffer>(where, elements);
   return elements;
 }
 

@@ -12,7 +12,8 @@ template <class... Ts>
 class Choice {
  public:
   template <class T>
-  requires(std::is_same_v<std::remove_cvref_t<T>, Ts> || ...) explicit Choice(T&& value)
+  requires((std::is_same_v<std::remove_cvref_t<T>, Ts> || ...) &&
+           std::is_constructible_v<std::remove_cvref_t<T>, T>) explicit Choice(T&& value)
       : value_(std::forward<T>(value)) {}
 
   template <class F>

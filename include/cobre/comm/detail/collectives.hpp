@@ -49,8 +49,9 @@ class Collectives : public ComposedOperations<Backend> {
 
   /// Collective. Element by element, combines `send` over all ranks into `recv` on every rank.
   /// `op` is a ReduceOp or an associative callable T x T -> T. `send` and `recv` do not overlap.
+  // It is inline already, but clang takes the word for a hint, without which this stays a call.
   template <BufferLike Send, BufferLike Recv, class Op>
-  void allreduce(Send&& send, Recv&& recv, Op&& op, Reproducible reproducible = Reproducible::Default) const {
+  inline void allreduce(Send&& send, Recv&& recv, Op&& op, Reproducible reproducible = Reproducible::Default) const {
     static_assert(lengths_may_agree<Send, Recv>, "allreduce: send and recv have different lengths");
     const Where where = here("allreduce");
     const auto in = checked_input(where, send);

@@ -2,7 +2,11 @@
 //
 // Only the driver knows which addresses those are, and a driver may be loaded long after a communicator was made. So
 // stretches of addresses are remembered that were seen while no driver was there: a buffer in one of them costs one
-// load and one comparison. Any other is looked at, out of line.
+// load and one comparison. Any other is looked at, out of line, and the first look that finds a driver forgets them
+// all.
+//
+// Nothing tells when a driver is loaded, so until that look a stretch that the program has given back, and the driver
+// has taken for the device, still passes for the host's.
 #pragma once
 
 #include <array>

@@ -73,12 +73,16 @@ class Line {
     using T = typename decltype(in)::element_type;
     Transfer receiving("sendrecv", from.envelope_, in.data(), in.size_bytes(), sizeof(T), true);
     Transfer sending("sendrecv", envelope_, out.data(), out.size_bytes(), Transfer::OnDrop::GiveUp);
-    sending.timeout = timeout;
-    mailbox_->start(receiving);
-    mailbox_->start(sending);
-    mailbox_->finish(sending, timeout);
-    mailbox_->finish(receiving, timeout);
+    mailbox_->exchange(sending, receiving, timeout);
     receiving.heard = true;
+  }
+  template <class T>
+  requires(!BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, const Line& from, std::chrono::nanoseconds timeout) const {
+    require_comm_data<T>();
+    T result;
+    sendrecv(std::span<const T, 1>(&value, 1), from, std::span<T, 1>(&result, 1), timeout);
+    return result;
   }
 
   template <class Buffer>

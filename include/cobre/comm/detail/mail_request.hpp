@@ -1,11 +1,11 @@
 // Messages in flight: what isend and irecv return.
 //
 // A `MailRequest` borrows the caller's buffer, which must live until it is over. A `PendingMail<R>` owns what was moved
-// into it and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the message for the
-// next one, also where it has come already and neither wait() nor test() has said so; dropping a send completes it; if
-// an exception drops it, and its peer takes nothing within a second, it is given up. Messages move while some call of a
-// channel of this communicator runs, and wherever the thread that started them waits inside another call of the
-// library.
+// into it, or one value, and hands it back. Both may be moved and dropped at any time: dropping a receive leaves the
+// message for the next one, also where it has come already and neither wait() nor test() has said so; dropping a send
+// completes it; if an exception drops it, and its peer takes nothing within a second, it is given up. Messages move
+// while some call of a channel of this communicator runs, and wherever the thread that started them waits inside
+// another call of the library.
 #pragma once
 
 #include <cobre/comm/detail/line.hpp>
@@ -15,13 +15,14 @@
 #include <exception>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 namespace cobre::comm {
 namespace detail {
 
-[[noreturn, gnu::cold]] void throw_channel_moved_from();
+[[noreturn, gnu::cold]] void throw_channel_moved_from(const char* operation);
 [[noreturn, gnu::cold]] void throw_no_mail_to_get();
 
 /// What has to stay in its place while a message moves.
@@ -36,7 +37,8 @@ struct MailInFlight {
   int exceptions = std::uncaught_exceptions();
 };
 
-/// A container that was moved in, or a span of what is borrowed. The transfer is declared last and so ends first.
+/// A container that was moved in, one value, or a span of what is borrowed. The transfer is declared last and so ends
+/// first.
 template <class Held>
 struct MailInFlightWith final : MailInFlight {
   template <class Buffer, class Describe>
@@ -70,6 +72,8 @@ class [[nodiscard]] MailRequest {
   [[nodiscard]] bool test() {
     return over() || (flight_->transfer->heard = flight_->mailbox->test(*flight_->transfer));
   }
+  /// True once `wait()` or `test()` has seen the end, and for a request that was moved from.
+  [[nodiscard]] bool is_complete() const noexcept { return flight_ == nullptr || flight_->transfer->heard; }
 
  private:
   /// Says so to the owner, who has heard of it then.
@@ -82,7 +86,7 @@ class [[nodiscard]] MailRequest {
   std::unique_ptr<detail::MailInFlight> flight_;
 };
 
-/// A request that owns its buffer: the container that was moved in.
+/// A request that owns its buffer: the container that was moved in, or a value.
 template <class R>
 class [[nodiscard]] PendingMail : public MailRequest {
  public:
@@ -97,7 +101,7 @@ class [[nodiscard]] PendingMail : public MailRequest {
   }
   ~PendingMail() = default;
 
-  /// Waits, then hands the container back. Once.
+  /// Waits, then hands the container or the value back. Once.
   [[nodiscard]] R get(std::chrono::nanoseconds timeout = detail::as_configured) {
     if (held_ == nullptr) [[unlikely]]
       detail::throw_no_mail_to_get();
@@ -114,8 +118,12 @@ namespace detail {
 template <Transfer::Direction direction, class Buffer>
 auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffer&& buffer) {
   constexpr bool out = direction == Transfer::Direction::Out;
+  constexpr bool is_value = !BufferLike<Buffer>;
   const auto elements_of = [&](auto& held) {
-    if constexpr (out) {
+    if constexpr (is_value) {
+      require_comm_data<std::remove_cvref_t<Buffer>>();
+      return std::span(&held, 1);
+    } else if constexpr (out) {
       return line.outgoing("isend", held);
     } else {
       return line.incoming("irecv", held);
@@ -134,7 +142,7 @@ auto start_mail(const std::shared_ptr<Mailbox>& mailbox, const Line& line, Buffe
     if (flight->moving.state == Transfer::State::UnderWay) mailbox->leave();
     return flight;
   };
-  if constexpr (GivenAway<Buffer>) {
+  if constexpr (is_value || GivenAway<Buffer>) {
     using R = std::remove_cvref_t<Buffer>;
     auto flight = launch(std::make_unique<MailInFlightWith<R>>(mailbox, std::forward<Buffer>(buffer), describe));
     R& held = flight->held;

@@ -28,6 +28,8 @@ class Mailbox;
 /// How long to wait: as the communicator was configured to.
 inline constexpr std::chrono::nanoseconds as_configured{-1};
 
+inline constexpr std::chrono::nanoseconds for_ever = std::chrono::nanoseconds::max();
+
 /// One message on its way, out or in. Its owner keeps it in its place until it is over. A receive that is destroyed
 /// before its owner has heard that it is over leaves its message to the next one; a send is completed first where its
 /// caller does not wait for it, within a short time only where an exception made it go, and otherwise given up.
@@ -114,8 +116,12 @@ class Mailbox {
     start(transfer);
     finish(transfer, timeout);
   }
+  /// Both, and both within one timeout.
+  void exchange(Transfer& sending, Transfer& receiving, std::chrono::nanoseconds timeout);
   /// The caller goes away and leaves a transfer under way: it goes on wherever this thread waits for something else.
   virtual void leave() {}
+  /// What `as_configured` means.
+  [[nodiscard]] virtual std::chrono::nanoseconds configured_timeout() const noexcept = 0;
 
  protected:
   /// The message does not fit; it waits for a receive into which it does.

@@ -15,10 +15,12 @@
 
 namespace cobre::comm::detail {
 
-/// Makes every check of an operation and sends nothing.
+/// Makes every check of an operation and sends nothing. Its errors are those of the call that is checked for.
 class Rehearsal : public Collectives<Rehearsal> {
  public:
-  Rehearsal(std::size_t rank, std::size_t size) noexcept : rank_(rank), size_(size) {}
+  Rehearsal(const char* operation, std::size_t rank, std::size_t size) noexcept
+      : operation_(operation), rank_(rank), size_(size) {}
+  [[nodiscard]] const char* checks_for() const noexcept { return operation_; }
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -27,6 +29,7 @@ class Rehearsal : public Collectives<Rehearsal> {
   template <class Call>
   void execute(const OperationRecord&, const Call&) const noexcept {}
 
+  const char* operation_;
   std::size_t rank_;
   std::size_t size_;
 };
@@ -51,16 +54,19 @@ struct NoLanes {};
 template <class Backend, class Holder = LaneHolder<Backend>>
 class NonblockingOperations : private Holder {
  public:
+  /// For who stands before this communicator, and has lanes of its own.
+  [[nodiscard]] LaneSeed<Backend> seed_lane(Drive drive) const { return self().lane_seed(drive); }
+
   /// Collective, like all of these: every rank starts the same operations in the same order, and the buffers are left
   /// alone until the request is over. Arguments are checked before anything begins.
   [[nodiscard]] Request ibarrier() const {
-    return begin("barrier", Folded::No, [](auto&) { return [](const auto& comm) { comm.barrier(); }; });
+    return begin("ibarrier", Folded::No, [](auto&) { return [](const auto& comm) { comm.barrier(); }; });
   }
 
   template <BufferLike Buffer>
   requires(!GivenAway<Buffer>) [[nodiscard]] Request ibroadcast(Buffer&& buffer, std::size_t root) const {
-    rehearsal().broadcast(std::forward<Buffer>(buffer), root);
-    return begin("broadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
+    rehearsal("ibroadcast").broadcast(std::forward<Buffer>(buffer), root);
+    return begin("ibroadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
   }
   /// Of a container or a value that is given away; get() hands back what `root` passed.
   template <class R>
@@ -72,23 +78,22 @@ class NonblockingOperations : private Holder {
   [[nodiscard]] Request iallreduce(Send&& send, Recv&& recv, Op op,
                                    Reproducible reproducible = Reproducible::Default) const {
     require_to_stay<Send>();
-    rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
-    return begin("allreduce", folded<Op>(reproducible),
+    rehearsal("iallreduce").allreduce(send, std::forward<Recv>(recv), op, reproducible);
+    return begin("iallreduce", folded<Op>(reproducible),
                  reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
   }
   template <BufferLike Buffer, class Op>
   [[nodiscard]] Request iallreduce_inplace(Buffer&& buffer, Op op,
                                            Reproducible reproducible = Reproducible::Default) const {
-    rehearsal().allreduce_inplace(buffer, op, reproducible);
-    return begin("allreduce_inplace", folded<Op>(reproducible),
-                 reducing_inplace(output(std::forward<Buffer>(buffer)), std::move(op), reproducible));
+    return reduce_in_place("iallreduce_inplace", std::forward<Buffer>(buffer), std::move(op), reproducible);
   }
   /// Of a container or a value that is given away; get() hands back the result in its place.
   template <class R, class Op>
   requires((GivenAway<R> || !BufferLike<R>)&&!BufferLike<Op>)
       [[nodiscard]] auto iallreduce(R&& given, Op op, Reproducible reproducible = Reproducible::Default) const {
-    return keep(std::forward<R>(given),
-                [&](auto& held) { return iallreduce_inplace(elements_of(held), std::move(op), reproducible); });
+    return keep(std::forward<R>(given), [&](auto& held) {
+      return reduce_in_place("iallreduce", elements_of(held), std::move(op), reproducible);
+    });
   }
 
   /// Counts and displacements are copied.
@@ -96,31 +101,32 @@ class NonblockingOperations : private Holder {
   [[nodiscard]] Request iallgatherv(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
                                     std::span<const std::size_t> displs) const {
     require_to_stay<Send>();
-    rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
-    return begin("allgatherv", Folded::No, gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+    rehearsal("iallgatherv").allgatherv(send, std::forward<Recv>(recv), counts, displs);
+    return begin("iallgatherv", Folded::No, gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
   }
 
   /// Collective. Sets an operation up, on a communicator of its own: start() it, wait() for it, change the data,
   /// start() it again.
   template <BufferLike Buffer>
   [[nodiscard]] PersistentRequest broadcast_init(Buffer&& buffer, std::size_t root) const {
-    rehearsal().broadcast(std::forward<Buffer>(buffer), root);
-    return plan("broadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
+    rehearsal("broadcast_init").broadcast(std::forward<Buffer>(buffer), root);
+    return plan("broadcast_init", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
   }
   template <BufferLike Send, BufferLike Recv, class Op>
   [[nodiscard]] PersistentRequest allreduce_init(Send&& send, Recv&& recv, Op op,
                                                  Reproducible reproducible = Reproducible::Default) const {
     require_to_stay<Send>();
-    rehearsal().allreduce(send, std::forward<Recv>(recv), op, reproducible);
-    return plan("allreduce", folded<Op>(reproducible),
+    rehearsal("allreduce_init").allreduce(send, std::forward<Recv>(recv), op, reproducible);
+    return plan("allreduce_init", folded<Op>(reproducible),
                 reducing(input(send), output(std::forward<Recv>(recv)), std::move(op), reproducible));
   }
   template <BufferLike Send, BufferLike Recv>
   [[nodiscard]] PersistentRequest allgatherv_init(Send&& send, Recv&& recv, std::span<const std::size_t> counts,
                                                   std::span<const std::size_t> displs) const {
     require_to_stay<Send>();
-    rehearsal().allgatherv(send, std::forward<Recv>(recv), counts, displs);
-    return plan("allgatherv", Folded::No, gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
+    rehearsal("allgatherv_init").allgatherv(send, std::forward<Recv>(recv), counts, displs);
+    return plan("allgatherv_init", Folded::No,
+                gathering(input(send), output(std::forward<Recv>(recv)), counts, displs));
   }
 
  protected:
@@ -131,7 +137,17 @@ class NonblockingOperations : private Holder {
 
  private:
   [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
-  [[nodiscard]] Rehearsal rehearsal() const noexcept { return {self().rank(), self().size()}; }
+  [[nodiscard]] Rehearsal rehearsal(const char* operation) const noexcept {
+    return {operation, self().rank(), self().size()};
+  }
+
+  template <class Buffer, class Op>
+  [[nodiscard]] Request reduce_in_place(const char* operation, Buffer&& buffer, Op op,
+                                        Reproducible reproducible) const {
+    rehearsal(operation).allreduce_inplace(buffer, op, reproducible);
+    return begin(operation, folded<Op>(reproducible),
+                 reducing_inplace(output(std::forward<Buffer>(buffer)), std::move(op), reproducible));
+  }
 
   // Each of these takes the lane on which the operation will run, and gives what to run there.
   template <class T>

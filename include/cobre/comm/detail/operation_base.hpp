@@ -17,7 +17,9 @@ class OperationBase {
   OperationBase& operator=(OperationBase&&) = default;
 
   [[nodiscard]] const Backend& self() const noexcept { return static_cast<const Backend&>(*this); }
+  /// Of the operation that is called; who only checks the arguments of another one says which that is.
   [[nodiscard]] Where here(std::string_view operation) const noexcept {
+    if constexpr (requires { self().checks_for(); }) operation = self().checks_for();
     return {operation, self().rank(), self().size()};
   }
 };

@@ -103,11 +103,11 @@ void LocalMail::let_go() noexcept {
 
 }  // namespace detail
 
-detail::Mailbox& LocalBackend::mailbox() const {
+detail::Mailbox& LocalBackend::mailbox(const char*) const {
   return own_mailbox();
 }
 
-std::shared_ptr<detail::Mailbox> LocalBackend::share_mailbox() const {
+std::shared_ptr<detail::Mailbox> LocalBackend::share_mailbox(const char*) const {
   return share_own_mailbox();
 }
 

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "comm/backends/mpi/config.hpp"
 #include "comm/backends/mpi/errors.hpp"
 #include "comm/backends/mpi/mail.hpp"
 #include "comm/backends/mpi/perform.hpp"
 #include "comm/backends/mpi/session.hpp"
 #include "comm/backends/mpi/state.hpp"
-#include "comm/core/environment.hpp"
 #include "comm/core/inherited.hpp"
 #include "comm/core/moved_from.hpp"
 #include "comm/topology/part.hpp"
@@ -26,15 +26,9 @@ namespace {
 
 using StatePtr = std::shared_ptr<detail::MpiState>;
 
-std::optional<std::chrono::seconds> timeout_from_environment() {
-  const auto seconds = core::EnvironmentReader("mpi").timeout();
-  if (seconds.count() == 0) return std::nullopt;
-  return seconds;
-}
-
-std::shared_ptr<mpi::CollectiveChecker> checker_from_environment(const ferrompi::Communicator& world) {
-  if (!core::EnvironmentReader("mpi").flag("COBRE_COMM_CHECK").value_or(false)) return nullptr;
-  return std::make_shared<mpi::CollectiveChecker>(world, timeout_from_environment());
+std::shared_ptr<mpi::CollectiveChecker> checker_for(const ferrompi::Communicator& world, const MpiConfig& config) {
+  if (!config.check) return nullptr;
+  return std::make_shared<mpi::CollectiveChecker>(world, mpi::timeout_of(config), config.warn_after);
 }
 
 // Where `cobre-comm run` names the rank that ended first, it would name any of those that MPI_Abort is about to end.
@@ -114,34 +108,36 @@ std::unique_ptr<mpi::Plans> plans_for(const ferrompi::Communicator& world, const
 }
 
 StatePtr state_over(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world,
-                    std::shared_ptr<ferrompi::Communicator> node, ExecutionTopology topology,
+                    std::shared_ptr<ferrompi::Communicator> node, ExecutionTopology topology, const MpiConfig& config,
                     std::shared_ptr<mpi::Gate> gate, std::shared_ptr<detail::Mailbox> mail) {
   return std::make_shared<detail::MpiState>(detail::MpiState{.mpi = std::move(mpi),
                                                              .world = std::move(world),
                                                              .node = std::move(node),
                                                              .topology = std::move(topology),
+                                                             .config = config,
                                                              .gate = std::move(gate),
                                                              .mail = std::move(mail)});
 }
 
 // Collective over `world`, which becomes the state's own.
-StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology) {
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, ferrompi::Communicator world, ExecutionTopology topology,
+                    const MpiConfig& config) {
   auto node = std::make_shared<ferrompi::Communicator>(world.split_shared());
   auto gate = std::make_shared<mpi::Gate>();
-  auto mail = std::make_shared<mpi::Mail>(mpi, world, gate, timeout_from_environment());
-  auto state = state_over(std::move(mpi), std::move(world), std::move(node), std::move(topology), std::move(gate),
-                          std::move(mail));
+  auto mail = std::make_shared<mpi::Mail>(mpi, world, gate, mpi::timeout_of(config), config.warn_after);
+  auto state = state_over(std::move(mpi), std::move(world), std::move(node), std::move(topology), config,
+                          std::move(gate), std::move(mail));
   state->plans = plans_for(state->world, *state->node);
-  state->checker = checker_from_environment(state->world);
+  state->checker = checker_for(state->world, config);
   state->node_checker = checker_over(*state->node, state->checker);
   if (state->checker) mpi::CollectiveChecker::relate(state->checker, state->node_checker, mpi::Purpose::Fences);
   return state;
 }
 
-StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm) {
+StatePtr make_state(std::shared_ptr<ferrompi::Mpi> mpi, const ferrompi::Communicator& comm, const MpiConfig& config) {
   auto world = comm.duplicate();
   auto topology = topology_of(world);
-  return make_state(std::move(mpi), std::move(world), std::move(topology));
+  return make_state(std::move(mpi), std::move(world), std::move(topology), config);
 }
 
 template <class Make>
@@ -161,16 +157,24 @@ FerrompiBackend::FerrompiBackend(StatePtr state)
       size_(static_cast<std::size_t>(state_->world.size())) {}
 
 FerrompiBackend FerrompiBackend::init(ferrompi::ThreadLevel required) {
+  return init(required, MpiConfig::from_environment());
+}
+FerrompiBackend FerrompiBackend::init(ferrompi::ThreadLevel required, const MpiConfig& config) {
+  mpi::check(config);
   auto running = mpi::share_mpi(required);
   return translated([&] {
     const auto world = running->world();
     mpi::require_announced_size(world.size());
-    return FerrompiBackend(make_state(running, world));
+    return FerrompiBackend(make_state(running, world, config));
   });
 }
 
 FerrompiBackend FerrompiBackend::init(MPI_Comm comm) {
-  return translated([&] { return FerrompiBackend(make_state(nullptr, ferrompi::Communicator::borrow(comm))); });
+  return init(comm, MpiConfig::from_environment());
+}
+FerrompiBackend FerrompiBackend::init(MPI_Comm comm, const MpiConfig& config) {
+  mpi::check(config);
+  return translated([&] { return FerrompiBackend(make_state(nullptr, ferrompi::Communicator::borrow(comm), config)); });
 }
 
 const detail::MpiState& FerrompiBackend::state(const char* operation) const {
@@ -200,8 +204,8 @@ std::optional<FerrompiBackend> FerrompiBackend::make_part(const detail::Division
         auto world = state_->world.split(division.part ? static_cast<int>(*division.part) : ferrompi::undefined,
                                          static_cast<int>(division.rank));
         if (!world) return std::nullopt;
-        auto state =
-            make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members()));
+        auto state = make_state(state_->mpi, std::move(*world), topology::part_of(state_->topology, division.members()),
+                                state_->config);
         if (state_->checker && division.record.operation == detail::Operation::Duplicate) {
           mpi::CollectiveChecker::relate(state_->checker, state->checker, mpi::Purpose::Requests);
         }
@@ -215,7 +219,7 @@ detail::LaneSeed<FerrompiBackend> FerrompiBackend::lane_seed(detail::Drive drive
   const detail::MpiState& whole = state("duplicate");
   if (drive == detail::Drive::Thread || whole.checker) return {duplicate(), nullptr};
   auto lane = state_over(whole.mpi, ferrompi::Communicator::borrow(whole.world.native()), whole.node, whole.topology,
-                         std::make_shared<mpi::Gate>(), whole.mail);
+                         whole.config, std::make_shared<mpi::Gate>(), whole.mail);
   lane->origin = state_;
   return {FerrompiBackend(std::move(lane)), nullptr};
 }
@@ -228,15 +232,11 @@ const ExecutionTopology& FerrompiBackend::topology() const {
   return state("topology").topology;
 }
 
-detail::Mailbox& FerrompiBackend::mailbox() const {
-  const detail::MpiState& whole = state("channel");
-  if (!whole.gate->broken.empty()) [[unlikely]]
-    throw InvalidCommunicator(whole.where("channel"), whole.gate->broken);
-  return *whole.mail;
+detail::Mailbox& FerrompiBackend::mailbox(const char* operation) const {
+  return *state(operation).mail;
 }
-std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox() const {
-  (void)mailbox();
-  return state_->mail;
+std::shared_ptr<detail::Mailbox> FerrompiBackend::share_mailbox(const char* operation) const {
+  return state(operation).mail;
 }
 
 MPI_Comm FerrompiBackend::native() const {

@@ -14,6 +14,7 @@
 
 #include "comm/algorithms/mail_warnings.hpp"
 #include "comm/backends/mpi/errors.hpp"
+#include "comm/core/exclusive.hpp"
 #include "comm/core/format.hpp"
 #include "comm/core/progress.hpp"
 #include "comm/core/waiting.hpp"
@@ -28,9 +29,8 @@ using detail::Realm;
 using detail::Transfer;
 using Duration = std::chrono::nanoseconds;
 
-constexpr Duration forever = Duration::max();
+constexpr Duration forever = detail::for_ever;
 constexpr int looks_before_yielding = 64;
-constexpr std::size_t short_enough = 4096;                     // every MPI takes so much at once
 constexpr auto patience_at_the_end = std::chrono::seconds(1);  // with what MPI still moves
 
 // Both realms share a communicator: the lowest bit of MPI's tag says which.
@@ -137,6 +137,11 @@ void Mail::release(Transfer& transfer) noexcept {
 }
 
 void Mail::start(Transfer& transfer) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
+  begin(transfer);
+}
+
+void Mail::begin(Transfer& transfer) {
   require_usable(transfer);
   if (to_self(transfer)) return self_.start(transfer);
   sweep();
@@ -171,43 +176,60 @@ void Mail::send_off(Transfer& transfer) {
   hold(transfer, spare_, parcel);
 }
 
-// Where this rank has nothing else to do, a message goes from MPI into its buffer, with nothing beside it, and a short
-// one to MPI, which as a rule waits for nobody.
+// Where this rank has nothing else to do, a message goes between MPI and its buffer, with nothing beside it.
 void Mail::run(Transfer& transfer, Duration timeout) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
   transfer.timeout = timeout;
-  const bool out = transfer.direction == Transfer::Direction::Out;
   const bool direct = !to_self(transfer) && patience(timeout) == forever && expected_.first() == nullptr &&
-                      kept_.empty() && (!out || transfer.bytes <= short_enough) && !core::has_other_work();
-  if (!direct) return Mailbox::run(transfer, timeout);
+                      kept_.empty() && !core::has_other_work();
+  if (!direct) {
+    begin(transfer);
+    return await(transfer, timeout);
+  }
   require_usable(transfer);
   sweep();
   translated(transfer, [&] {
-    if (out) {
-      comm_.send(std::span<const std::byte>(transfer.data, transfer.bytes), native_rank(transfer.envelope),
-                 native_tag(transfer.envelope));
-      transfer.state = Transfer::State::Done;
-      return;
+    if (transfer.direction == Transfer::Direction::Out) {
+      send_directly(transfer);
+    } else {
+      receive_directly(transfer);
     }
-    (void)next_parcel(transfer);
-    wait_until(transfer, forever, [&] {
-      auto message = comm_.improbe(native_rank(transfer.envelope), native_tag(transfer.envelope));
-      if (!message) return false;
-      transfer.message_bytes = message->bytes();
-      if (transfer.fits(transfer.message_bytes)) [[likely]] {
-        (void)message->recv(std::span(transfer.data, transfer.message_bytes));
-        transfer.state = Transfer::State::Done;
-      } else {
-        transfer.state = Transfer::State::Misfit;
-        fetch(keep(transfer.envelope, std::move(*message)));
-      }
-      return true;
-    });
   });
   if (transfer.state == Transfer::State::Misfit) [[unlikely]]
     throw_misfit(where(transfer.operation), transfer);
 }
 
+// Not MPI_Send, which may wait for the peer whatever the length, and tells nobody.
+void Mail::send_directly(Transfer& transfer) {
+  auto request = comm_.isend(std::span<const std::byte>(transfer.data, transfer.bytes), native_rank(transfer.envelope),
+                             native_tag(transfer.envelope));
+  wait_until(transfer, forever, [&] { return request.test().has_value(); });
+  transfer.state = Transfer::State::Done;
+}
+
+void Mail::receive_directly(Transfer& transfer) {
+  (void)next_parcel(transfer);
+  wait_until(transfer, forever, [&] {
+    auto message = comm_.improbe(native_rank(transfer.envelope), native_tag(transfer.envelope));
+    if (!message) return false;
+    transfer.message_bytes = message->bytes();
+    if (transfer.fits(transfer.message_bytes)) [[likely]] {
+      (void)message->recv(std::span(transfer.data, transfer.message_bytes));
+      transfer.state = Transfer::State::Done;
+    } else {
+      transfer.state = Transfer::State::Misfit;
+      fetch(keep(transfer.envelope, std::move(*message)));
+    }
+    return true;
+  });
+}
+
 void Mail::finish(Transfer& transfer, Duration timeout) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
+  await(transfer, timeout);
+}
+
+void Mail::await(Transfer& transfer, Duration timeout) {
   require_usable(transfer);
   if (to_self(transfer)) return self_.finish(transfer, timeout);
   sweep();
@@ -220,6 +242,7 @@ void Mail::finish(Transfer& transfer, Duration timeout) {
 }
 
 bool Mail::test(Transfer& transfer) {
+  const core::Exclusive exclusive(busy_, where(transfer.operation));
   require_usable(transfer);
   if (to_self(transfer)) return self_.test(transfer);
   return translated(transfer, [&] {

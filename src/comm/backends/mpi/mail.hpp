@@ -9,6 +9,7 @@
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/environment.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,7 @@ class Mail final : public detail::Mailbox {
   [[nodiscard]] bool test(Transfer& transfer) override;
   void abandon(Transfer& transfer) noexcept override;
   void run(Transfer& transfer, Duration timeout) override;
+  [[nodiscard]] Duration configured_timeout() const noexcept override { return timeout_; }
 
  private:
   void require_usable(const Transfer& transfer) const;
@@ -54,7 +56,11 @@ class Mail final : public detail::Mailbox {
   void hold(Transfer& transfer, ParcelList& from, Parcel& parcel) noexcept;
   void release(Transfer& transfer) noexcept;
 
+  void begin(Transfer& transfer);
+  void await(Transfer& transfer, Duration timeout);
   void send_off(Transfer& transfer);
+  void send_directly(Transfer& transfer);
+  void receive_directly(Transfer& transfer);
   void serve_others(const Transfer& transfer);
   [[nodiscard]] bool advance(Transfer& transfer);
   [[nodiscard]] bool match_next(const detail::Envelope& envelope);
@@ -88,6 +94,7 @@ class Mail final : public detail::Mailbox {
   ParcelList held_;   // by transfers under way
   ParcelList kept_;   // of messages that came and that no receive has, in the order in which they were found
   ParcelList loose_;  // that nobody waits for, and MPI still moves
+  std::atomic<bool> busy_{false};  // only looked at in debug builds
 };
 
 }  // namespace cobre::comm::mpi

@@ -1,11 +1,10 @@
 #include "comm/backends/mpi/session.hpp"
 
-#include <cobre/comm/base/number.hpp>
 #include <cobre/comm/errors.hpp>
 
-#include <cstdlib>
 #include <mutex>
 
+#include "comm/backends/mpi/announcement.hpp"
 #include "comm/core/format.hpp"
 
 namespace cobre::comm::mpi {
@@ -41,17 +40,13 @@ std::shared_ptr<ferrompi::Mpi> share_mpi(ferrompi::ThreadLevel required) {
 }
 
 void require_announced_size(int world_size) {
-  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
-    const char* const text = std::getenv(variable);
-    if (text == nullptr) continue;
-    const auto processes = detail::parse_number<int>(text);
-    if (!processes || *processes == world_size) continue;
-    throw InitializationFailed(
-        "mpi", core::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
-                            "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
-                            *processes, variable, text, world_size,
-                            ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
-  }
+  const auto other = announcement_of_others_than(world_size);
+  if (!other) return;
+  throw InitializationFailed(
+      "mpi", core::format("the launcher announced {} processes ({}={}), but MPI sees {}; the program is linked with "
+                          "another MPI than the one whose launcher started it. Use the launcher that belongs to {}",
+                          other->processes, other->variable, other->text, world_size,
+                          ferrompi::Mpi::library_version().substr(0, ferrompi::Mpi::library_version().find('\n'))));
 }
 
 }  // namespace cobre::comm::mpi

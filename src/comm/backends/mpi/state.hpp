@@ -3,6 +3,7 @@
 
 #include <cobre/comm/detail/mailbox.hpp>
 #include <cobre/comm/detail/operation.hpp>
+#include <cobre/comm/mpi.hpp>
 #include <cobre/comm/topology.hpp>
 #include <ferrompi/communicator.hpp>
 #include <ferrompi/environment.hpp>
@@ -40,12 +41,13 @@ struct MpiState {
   ferrompi::Communicator world;
   std::shared_ptr<ferrompi::Communicator> node;  // shared with regions, which may outlive the backend
   ExecutionTopology topology;
+  MpiConfig config{};
 
   // One operation at a time: these are written by the operation that runs.
   std::shared_ptr<mpi::Gate> gate;  // shared with regions, like the node, and mail
   mutable MpiScratch scratch{};
   std::unique_ptr<mpi::Plans> plans{};                     // null where the library has nothing to gain by them
-  std::shared_ptr<mpi::CollectiveChecker> checker{};       // null unless COBRE_COMM_CHECK=1
+  std::shared_ptr<mpi::CollectiveChecker> checker{};       // null unless config.check
   std::shared_ptr<mpi::CollectiveChecker> node_checker{};  // the same for fences; shared with regions, like the node
   mutable std::uint64_t regions = 0;                       // made so far, by which the ranks of a node tell them apart
   std::shared_ptr<detail::Mailbox> mail;                   // shared with channels, which may outlive the backend

@@ -55,11 +55,11 @@ detail::LaneSeed<ShmBackend> ShmBackend::lane_seed(detail::Drive) const {
   return {ShmBackend(endpoint_), std::make_unique<detail::KeptPlace>(std::move(backlogs))};
 }
 
-detail::Mailbox& ShmBackend::mailbox() const {
-  return core::require_owned(endpoint_, "channel").mailbox();
+detail::Mailbox& ShmBackend::mailbox(const char* operation) const {
+  return core::require_owned(endpoint_, operation).mailbox();
 }
-std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox() const {
-  return {endpoint_, &mailbox()};
+std::shared_ptr<detail::Mailbox> ShmBackend::share_mailbox(const char* operation) const {
+  return {endpoint_, &mailbox(operation)};
 }
 
 template <class Call>

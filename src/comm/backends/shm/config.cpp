@@ -27,15 +27,7 @@ void shm::check(const ShmConfig& config) {
     throw InvalidConfiguration("shm", "COBRE_SHM_NAME", config.name,
                                core::format("a text of 1 to {} bytes that all ranks of the group share", longest_name));
   }
-  if (config.size == 0 || config.size > largest_group) {
-    throw InvalidConfiguration("shm", "COBRE_SHM_SIZE", std::to_string(config.size),
-                               core::format("from 1 to {}", largest_group));
-  }
-  if (config.rank >= config.size) {
-    throw InvalidConfiguration(
-        "shm", "COBRE_SHM_RANK", std::to_string(config.rank),
-        core::format("from 0 to {}, because COBRE_SHM_SIZE is {}", config.size - 1, config.size));
-  }
+  core::require_rank_of("shm", {"COBRE_SHM_RANK", config.rank}, {"COBRE_SHM_SIZE", config.size}, largest_group);
   if (config.connect_timeout.count() <= 0 || config.warn_after.count() <= 0 || config.timeout.count() < 0) {
     throw InitializationFailed("shm", "connect_timeout and warn_after must be above 0, and timeout not below it");
   }

@@ -16,7 +16,7 @@ constexpr Word all_given_up = ~Word{0};  // above every number of pieces
 constexpr Word open_to_both = 1;
 constexpr Word reading = 2;  // the taker is in the giver's memory
 constexpr Word withdrawn = 4;
-constexpr Word left = 8;  // the taker has seen that and is out
+constexpr Word taker_left = 8;  // the taker has seen that and is out
 constexpr unsigned piece_bits = 28;
 constexpr unsigned front_shift = 8;
 constexpr unsigned back_shift = front_shift + piece_bits;
@@ -106,7 +106,7 @@ void Giver::withdraw(bool same_process) noexcept {
   // Acquire and release: what the taker read before counts, and nothing that it reads afterwards.
   const Word before = granted_.state.fetch_or(withdrawn, std::memory_order_acq_rel);
   if ((before & reading) == 0 || !same_process) return;
-  while ((granted_.state.load(std::memory_order_acquire) & left) == 0) std::this_thread::yield();
+  while ((granted_.state.load(std::memory_order_acquire) & taker_left) == 0) std::this_thread::yield();
 }
 
 bool Taker::begin(std::byte* into, std::size_t most) noexcept {
@@ -205,7 +205,7 @@ bool Taker::close() noexcept {
 
 // The giver has withdrawn, so it does not write any more either. Pairs with withdraw().
 std::size_t Taker::give_up() noexcept {
-  granted_.state.fetch_or(left, std::memory_order_acq_rel);
+  granted_.state.fetch_or(taker_left, std::memory_order_acq_rel);
   under_way_ = false;
   return 0;
 }

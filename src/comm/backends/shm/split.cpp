@@ -64,6 +64,32 @@ std::vector<Share> make_shares(const detail::Division& division, ShmConfig confi
   return shares;
 }
 
+// The same, or in `news` why there is nothing.
+std::vector<Share> make_shares_or_say(const detail::Division& division, const ShmConfig& config, const Agreement& whole,
+                                      Reply& news) {
+  try {
+    return make_shares(division, config, whole);
+  } catch (const AllocationFailed& error) {
+    news.kind = ReplyKind::NoMemory;
+    news.bytes = error.requested_bytes();
+    news.say(reason_in(error));
+    return std::vector<Share>(division.where.size);
+  }
+}
+
+// To everyone else what it gets, over the link to it.
+void hand_round(const std::vector<Share>& shares, const Reply& news, const std::vector<core::Descriptor>& links) {
+  for (std::size_t rank = 1; rank < shares.size(); ++rank) {
+    Reply message = news;
+    if (news.kind == ReplyKind::Welcome) message.bytes = shares[rank].bytes;
+    std::vector<int> descriptors;
+    for (const auto& descriptor : shares[rank].descriptors) descriptors.push_back(descriptor.get());
+    // A peer that cannot be told is dead, which the next step finds out.
+    (void)send_message(links[rank], message, descriptors);
+    core::crash_point<"shm.share_handed">();
+  }
+}
+
 }  // namespace
 
 Endpoint::Endpoint(const Endpoint& whole, const detail::Division& division, Gathering gathering)
@@ -100,24 +126,9 @@ std::shared_ptr<Endpoint> Endpoint::split(const detail::Division& division) {
   reply.kind = ReplyKind::Welcome;
   Share own;
   if (rank_ == 0) {
-    std::vector<Share> shares(size_);
-    try {
-      shares = make_shares(division, config_, agreement_);
-    } catch (const AllocationFailed& error) {
-      reply.kind = ReplyKind::NoMemory;
-      reply.bytes = error.requested_bytes();
-      reply.say(reason_in(error));
-    }
+    auto shares = make_shares_or_say(division, config_, agreement_, reply);
     core::crash_point<"shm.shares_made">();
-    for (std::size_t rank = 1; rank < size_; ++rank) {
-      Reply message = reply;
-      if (reply.kind == ReplyKind::Welcome) message.bytes = shares[rank].bytes;
-      std::vector<int> descriptors;
-      for (const auto& descriptor : shares[rank].descriptors) descriptors.push_back(descriptor.get());
-      // A peer that cannot be told is dead, which the next step finds out.
-      (void)send_message(links_[rank], message, descriptors);
-      core::crash_point<"shm.share_handed">();
-    }
+    hand_round(shares, reply, links_);
     own = std::move(shares[0]);
   }
   barrier(division.record);  // the answer of rank 0 lies in every link

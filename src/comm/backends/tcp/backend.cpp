@@ -74,11 +74,11 @@ detail::LaneSeed<TcpBackend> TcpBackend::lane_seed(detail::Drive) const {
   return {TcpBackend(endpoint_), std::make_unique<detail::KeptPlace>(tcp::Endpoint::backlogs(endpoint_))};
 }
 
-detail::Mailbox& TcpBackend::mailbox() const {
-  return core::require_owned(endpoint_, "channel").mailbox();
+detail::Mailbox& TcpBackend::mailbox(const char* operation) const {
+  return core::require_owned(endpoint_, operation).mailbox();
 }
-std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox() const {
-  return {endpoint_, &mailbox()};
+std::shared_ptr<detail::Mailbox> TcpBackend::share_mailbox(const char* operation) const {
+  return {endpoint_, &mailbox(operation)};
 }
 
 template <class Call>

@@ -155,15 +155,7 @@ void check(const TcpConfig& config) {
                                "the host of rank 0 as host, host:port or [v6]:port");
   }
   if (config.port == 0) throw InvalidConfiguration("tcp", "COBRE_TCP_PORT", "0", "from 1 to 65535");
-  if (config.size == 0 || config.size > largest_job) {
-    throw InvalidConfiguration("tcp", "COBRE_TCP_SIZE", std::to_string(config.size),
-                               core::format("from 1 to {}", largest_job));
-  }
-  if (config.rank >= config.size) {
-    throw InvalidConfiguration(
-        "tcp", "COBRE_TCP_RANK", std::to_string(config.rank),
-        core::format("from 0 to {}, because COBRE_TCP_SIZE is {}", config.size - 1, config.size));
-  }
+  core::require_rank_of("tcp", {"COBRE_TCP_RANK", config.rank}, {"COBRE_TCP_SIZE", config.size}, largest_job);
   if (!config.secret.file.empty() && !config.secret.value.empty()) {
     throw InitializationFailed("tcp", "both COBRE_TCP_SECRET_FILE and COBRE_TCP_SECRET are set; set one of them");
   }

@@ -102,6 +102,8 @@ class Endpoint {
                                                                      const std::vector<Address::Wire>& own);
   [[nodiscard]] Gathering open_doors(const detail::Division& division, bool networked, Outcome& outcome);
   void confirm_parts(const detail::Division& division, Outcome outcome);
+  /// Collective over the whole: the ranks of each part find each other, in this rank's over the network or not.
+  void connect_part(const detail::Division& division, Endpoint* part, bool networked);
 
   /// Runs one operation over the network. Whatever escapes from `body` ends the communicator, because others may rely
   /// on what it left undone.

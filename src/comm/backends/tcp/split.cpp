@@ -186,6 +186,30 @@ void Endpoint::confirm_parts(const detail::Division& division, Outcome outcome) 
                    outcome.text.words()));
 }
 
+void Endpoint::connect_part(const detail::Division& division, Endpoint* part, bool networked) {
+  Outcome outcome;
+  Gathering gathering = open_doors(division, networked, outcome);
+  if (part != nullptr) part->keep_facts(gathering);
+  if (networked && outcome.reached == Reached::All) {
+    const auto check = [&] {
+      // Nobody is through before all are: who leaves now has failed.
+      for (std::size_t rank = 0; rank < size_; ++rank) {
+        if (!sentinel_->finished() && sentinel_->departed(rank)) sentinel_->report(sentinel_->failure_of(rank));
+      }
+      if (sentinel_->finished()) sentinel_->conclude(division.where);
+      if (core::footing() == core::Footing::Fiber) (void)core::give_way();
+    };
+    try {
+      outcome = part->connect(std::move(gathering), check);
+    } catch (const InitializationFailed& error) {
+      outcome.reached = Reached::Unreachable;
+      outcome.text.say(error.what());
+    }
+  }
+  core::crash_point<"tcp.part_connected">();
+  confirm_parts(division, outcome);
+}
+
 std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole, const detail::Division& division) {
   ++whole->divisions_;
   std::exception_ptr failure;
@@ -207,31 +231,7 @@ std::shared_ptr<Endpoint> Endpoint::split(const std::shared_ptr<Endpoint>& whole
     networked = part->size_ > 1 && !part->on_one_host();
   }
   // Alone, or all in one memory: so are the parts.
-  if (whole->sentinel_ != nullptr) {
-    Outcome outcome;
-    Gathering gathering = whole->open_doors(division, networked, outcome);
-    if (part != nullptr) part->keep_facts(gathering);
-    if (networked && outcome.reached == Reached::All) {
-      const auto check = [&] {
-        // Nobody is through before all are: who leaves now has failed.
-        for (std::size_t rank = 0; rank < whole->size_; ++rank) {
-          if (!whole->sentinel_->finished() && whole->sentinel_->departed(rank)) {
-            whole->sentinel_->report(whole->sentinel_->failure_of(rank));
-          }
-        }
-        if (whole->sentinel_->finished()) whole->sentinel_->conclude(division.where);
-        if (core::footing() == core::Footing::Fiber) (void)core::give_way();
-      };
-      try {
-        outcome = part->connect(std::move(gathering), check);
-      } catch (const InitializationFailed& error) {
-        outcome.reached = Reached::Unreachable;
-        outcome.text.say(error.what());
-      }
-    }
-    core::crash_point<"tcp.part_connected">();
-    whole->confirm_parts(division, outcome);
-  }
+  if (whole->sentinel_ != nullptr) whole->connect_part(division, part.get(), networked);
   if (part != nullptr && part->size_ > 1) {
 #ifdef COBRE_COMM_HAS_SHM
     if (!networked && part->shared_ != nullptr) {

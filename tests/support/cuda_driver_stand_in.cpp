@@ -1,6 +1,6 @@
 // Plays libcuda.so.1 for the tests: it knows the memory that the test has claimed for a device.
 
-#include "unit/cuda_driver_stand_in.hpp"
+#include "support/cuda_driver_stand_in.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/cuda_driver_stand_in.hpp"
+#include "support/cuda_driver_stand_in.hpp"
 
 namespace test {
 

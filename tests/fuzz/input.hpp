@@ -1,4 +1,4 @@
-// Taking an input apart, for those that run whole ranks.
+// Taking an input apart, for those that run whole ranks and their like.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The floor: <mpi.h> and one call.
+// The floor of ferrompi: <mpi.h> and one call.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
