@@ -1,4 +1,4 @@
-// More than fits 32 bits, over the wire: opt-in, because it needs up to twenty gigabytes of memory.
+// More than fits 32 bits, over the wire: opt-in, because it needs more than ten gigabytes of memory.
 
 #include <gtest/gtest.h>
 
