@@ -14,7 +14,6 @@ namespace cobre::command::bench {
 namespace {
 
 using comm::core::format;
-using comm::core::quoted;
 
 constexpr std::size_t longest_buffer = std::size_t{2} << 30;  // peers count in int, and buffers are rotated
 constexpr std::size_t most_ranks = 128;
@@ -29,10 +28,11 @@ std::size_t bytes(const std::string& word) {
   }
   const auto value = comm::detail::parse_number<std::size_t>(digits);
   if (!value || *value > longest_buffer / unit) {
-    throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", quoted(word)));
+    throw UsageError(format("--sizes: {} is no size; write bytes up to 2G, as in 8,1K,4M", comm::core::quoted(word)));
   }
   if (*value == 0 || *value * unit % sizeof(double) != 0) {
-    throw UsageError(format("--sizes: {} is no size of some doubles; take a multiple of 8 bytes", quoted(word)));
+    throw UsageError(
+        format("--sizes: {} is no size of some doubles; take a multiple of 8 bytes", comm::core::quoted(word)));
   }
   return *value * unit;
 }
@@ -40,7 +40,7 @@ std::size_t bytes(const std::string& word) {
 std::size_t rank_count(const std::string& word) {
   const auto value = comm::detail::parse_number<std::size_t>(word);
   if (!value || *value == 0 || *value > most_ranks) {
-    throw UsageError(format("--ranks: {} is no number of ranks; take 1 to {}", quoted(word), most_ranks));
+    throw UsageError(format("--ranks: {} is no number of ranks; take 1 to {}", comm::core::quoted(word), most_ranks));
   }
   return *value;
 }
