@@ -136,6 +136,11 @@ class Observed : public detail::Collectives<Observed<C, Observer>>, public detai
                 std::int64_t tag = 0) const {
     comm().sendrecv(send, destination, std::forward<Recv>(recv), source, tag);
   }
+  template <CommData T>
+  requires(PointToPoint<C> && !detail::BufferLike<T>) [[nodiscard]] T
+      sendrecv(const T& value, std::size_t destination, std::size_t source, std::int64_t tag = 0) const {
+    return comm().sendrecv(value, destination, source, tag);
+  }
 
  private:
   friend class detail::Collectives<Observed>;
