@@ -19,12 +19,12 @@ namespace detail {
 
 namespace {
 
-constexpr const char* operation = "topology";
+constexpr const char* own_operation = "topology";
 
 std::string processor_name() {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
   int length = 0;
-  check(MPI_Get_processor_name(name.data(), &length), operation);
+  check(MPI_Get_processor_name(name.data(), &length), own_operation);
   return std::string(name.data(), static_cast<std::size_t>(length));
 }
 
@@ -39,18 +39,18 @@ std::vector<std::string> allgather_texts(const Communicator& comm, const std::st
   const auto ranks = static_cast<std::size_t>(comm.size());
   const int length = static_cast<int>(mine.size());
   std::vector<int> lengths(ranks);
-  check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm.native()), operation);
+  check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm.native()), own_operation);
   std::vector<int> starts(ranks);
   std::int64_t total = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     starts[rank] = static_cast<int>(total);
     total += lengths[rank];
-    if (total > INT32_MAX) throw InternalError(operation, "topology: the names of all hosts exceed 2 GiB");
+    if (total > INT32_MAX) throw InternalError(own_operation, "topology: the names of all hosts exceed 2 GiB");
   }
   std::string all(static_cast<std::size_t>(total), '\0');
   check(
       MPI_Allgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, comm.native()),
-      operation);
+      own_operation);
   std::vector<std::string> texts(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     texts[rank] = all.substr(static_cast<std::size_t>(starts[rank]), static_cast<std::size_t>(lengths[rank]));
@@ -61,9 +61,9 @@ std::vector<std::string> allgather_texts(const Communicator& comm, const std::st
 /// Rank 0's text of any length.
 std::string broadcast_text(const Communicator& comm, std::string text) {
   int length = static_cast<int>(text.size());
-  check(MPI_Bcast(&length, 1, MPI_INT, 0, comm.native()), operation);
+  check(MPI_Bcast(&length, 1, MPI_INT, 0, comm.native()), own_operation);
   text.resize(static_cast<std::size_t>(length));
-  check(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.native()), operation);
+  check(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.native()), own_operation);
   return text;
 }
 
@@ -72,7 +72,7 @@ void agree_that_all_succeeded(const Communicator& comm, const std::string& failu
   const auto failures = allgather_texts(comm, failure);
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
     if (!failures[rank].empty()) {
-      throw InternalError(operation, text_of("topology: rank ", rank, " cannot tell where it runs: ", failures[rank]));
+      throw InternalError(own_operation, text_of("topology: rank ", rank, " cannot tell where it runs: ", failures[rank]));
     }
   }
 }
@@ -112,12 +112,12 @@ TopologyInfo exchange_topology(const Communicator& comm, const LocalFacts& mine)
   auto standard = broadcast_text(comm, mine.standard_version);
 
   int level = static_cast<int>(mine.thread_level);
-  check(MPI_Allreduce(MPI_IN_PLACE, &level, 1, MPI_INT, MPI_MIN, comm.native()), operation);
+  check(MPI_Allreduce(MPI_IN_PLACE, &level, 1, MPI_INT, MPI_MIN, comm.native()), own_operation);
 
   // Numbers that say what rank 0 has: a job, a list, CPUs for each task.
   int has[3] = {mine.slurm.has_value(), mine.slurm && mine.slurm->node_list,
                 mine.slurm && mine.slurm->cpus_per_task ? *mine.slurm->cpus_per_task : -1};
-  check(MPI_Bcast(has, 3, MPI_INT, 0, comm.native()), operation);
+  check(MPI_Bcast(has, 3, MPI_INT, 0, comm.native()), own_operation);
   std::optional<SlurmInfo> slurm;
   if (has[0] != 0) {
     const SlurmInfo none;
