@@ -72,7 +72,8 @@ void agree_that_all_succeeded(const Communicator& comm, const std::string& failu
   const auto failures = allgather_texts(comm, failure);
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
     if (!failures[rank].empty()) {
-      throw InternalError(own_operation, text_of("topology: rank ", rank, " cannot tell where it runs: ", failures[rank]));
+      throw InternalError(own_operation,
+                          text_of("topology: rank ", rank, " cannot tell where it runs: ", failures[rank]));
     }
   }
 }
