@@ -198,6 +198,8 @@ TEST_F(SlurmMemory, IsOtherwiseThatOfEachCpuTimesTheCpus) {
   EXPECT_EQ(slurm::memory_on_node_bytes(), std::nullopt) << "of how many CPUs is not known";
   environment_.set("SLURM_CPUS_ON_NODE", "3");
   EXPECT_EQ(slurm::memory_on_node_bytes(), std::uint64_t{30} << 20);
+  environment_.set("SLURM_CPUS_ON_NODE", "0");
+  EXPECT_EQ(slurm::memory_on_node_bytes(), std::nullopt) << "nothing at all cannot be meant";
 }
 
 TEST_F(SlurmMemory, OfZeroIsAllThatTheMachineHas) {

@@ -182,10 +182,10 @@ template <std::integral N>
   const auto each = memory_per_cpu_mb();
   const auto cpus = cpus_on_node();
   std::uint64_t megabytes = 0;
-  if (!each || !cpus || *each == 0 || __builtin_mul_overflow(*each, static_cast<std::uint64_t>(*cpus), &megabytes)) {
+  if (!each || !cpus || __builtin_mul_overflow(*each, static_cast<std::uint64_t>(*cpus), &megabytes)) {
     return std::nullopt;
   }
-  return megabytes <= most ? std::optional(megabytes << 20) : std::nullopt;
+  return megabytes > 0 && megabytes <= most ? std::optional(megabytes << 20) : std::nullopt;
 }
 
 /// The name by which Slurm knows this node.
