@@ -144,14 +144,16 @@ except ConnectionRefusedError:  # the job is over
 """
 
 
-class Naming(CommandTest):
-    """The rank that failed first, whatever the launcher says about it."""
-
+class Named(CommandTest):
     def expect_named(self, said, rank, how):
         """That one, and no other."""
         named = re.findall(r"^cobre-comm: rank (\d+) of 3 \(pid \d+ on \S+\) (.*)$", said, re.MULTILINE)
         if named or kernel.keeps_endings():
             self.assertEqual(named, [(str(rank), how)], said)
+
+
+class Naming(Named):
+    """The rank that failed first, whatever the launcher says about it."""
 
     def test_one_that_is_killed(self):
         for rank in (0, 1):
@@ -160,32 +162,6 @@ class Naming(CommandTest):
             for line in re.findall(r"^cobre-comm: rank 1 of 3 .*$", job.stderr, re.MULTILINE):
                 self.expect_as_on_the_page(line)
             self.assertIn(job.returncode, (9, 137))  # as MPICH's launcher has it, and as Open MPI's
-
-    def test_one_that_is_killed_while_another_user_keeps_the_door_busy(self):
-        # The real launcher begins only when the stranger is there: its command line tells everybody the name.
-        folder = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"slow_launcher_{os.getpid()}")
-        os.makedirs(folder)
-        self.addCleanup(shutil.rmtree, folder)
-        words = run("run", "--backend", "mpi", "-n", 3, "--dry-run", RANKS, "kill", 9, 1).stderr.split()
-        tell = (f'echo "$*" > {folder}/draft; mv {folder}/draft {folder}/words; '
-                f'while ! test -e {folder}/go; do sleep 0.01; done; ')
-        for name in ("mpirun", "mpiexec"):
-            write_script(os.path.join(folder, name),
-                         f'#!/bin/sh\ntest "$1" = --version || {{ {tell} }}\nexec {words[1]} "$@"\n')
-        job = start("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, 1,
-                    env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
-        self.wait_until(lambda: os.path.exists(f"{folder}/words"), "the launcher was not started")
-        with open(f"{folder}/words", encoding="utf-8") as text:
-            name = re.search(r"--lookout (\S+)", text.read()).group(1)
-        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name], stdout=subprocess.PIPE, text=True,
-                                    start_new_session=True)
-        self.addCleanup(stranger.communicate)
-        self.addCleanup(os.killpg, stranger.pid, signal.SIGKILL)
-        self.assertEqual([stranger.stdout.readline() for _ in range(2)], ["turned away 3\n", "busy\n"])
-        with open(f"{folder}/go", "w", encoding="utf-8"):
-            pass
-        _, said = self.ended(job)
-        self.expect_named(said, 1, "was killed by signal 9 (SIGKILL)")
 
     def test_one_that_ends_with_a_code(self):
         job = run("run", "--backend", "mpi", "-n", 3, RANKS, "fail", 3, 2)
@@ -235,6 +211,36 @@ class Naming(CommandTest):
         job = run("run", "--backend", "mpi", "-n", 1, file)
         self.assertNotEqual(job.returncode, 0)
         self.assertIn(f"cobre-comm: cannot execute '{file}': No such file or directory\n", job.stderr)
+
+
+class Crowd(Named):
+    """Nine processes that knock without end: nothing else is to run beside them."""
+
+    def test_one_that_is_killed_while_another_user_keeps_the_door_busy(self):
+        # The real launcher begins only when the stranger is there: its command line tells everybody the name.
+        folder = os.path.join(os.environ["COBRE_COMM_TEST_FOLDER"], f"slow_launcher_{os.getpid()}")
+        os.makedirs(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        words = run("run", "--backend", "mpi", "-n", 3, "--dry-run", RANKS, "kill", 9, 1).stderr.split()
+        tell = (f'echo "$*" > {folder}/draft; mv {folder}/draft {folder}/words; '
+                f'while ! test -e {folder}/go; do sleep 0.01; done; ')
+        for name in ("mpirun", "mpiexec"):
+            write_script(os.path.join(folder, name),
+                         f'#!/bin/sh\ntest "$1" = --version || {{ {tell} }}\nexec {words[1]} "$@"\n')
+        job = start("run", "--backend", "mpi", "-n", 3, RANKS, "kill", 9, 1,
+                    env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+        self.wait_until(lambda: os.path.exists(f"{folder}/words"), "the launcher was not started")
+        with open(f"{folder}/words", encoding="utf-8") as text:
+            name = re.search(r"--lookout (\S+)", text.read()).group(1)
+        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name], stdout=subprocess.PIPE, text=True,
+                                    start_new_session=True)
+        self.addCleanup(stranger.communicate)
+        self.addCleanup(os.killpg, stranger.pid, signal.SIGKILL)
+        self.assertEqual([stranger.stdout.readline() for _ in range(2)], ["turned away 3\n", "busy\n"])
+        with open(f"{folder}/go", "w", encoding="utf-8"):
+            pass
+        _, said = self.ended(job)
+        self.expect_named(said, 1, "was killed by signal 9 (SIGKILL)")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Lookout {
     while (!over_ && !(end_ && Clock::now() >= *end_)) {
       wait_for_something();
       judge();
-      if (launcher_gone_) return;
+      if (launcher_gone_ && nobody_is_missed()) return;
     }
   }
 
@@ -104,7 +104,7 @@ class Lookout {
   }
 
   [[nodiscard]] int milliseconds_to_wait() const {
-    if (first_sign_) return static_cast<int>(look_again_after.count());
+    if (first_sign_ || launcher_gone_) return static_cast<int>(look_again_after.count());
     if (!end_) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now()).count();
     return static_cast<int>(std::clamp<long>(left, 0, 60'000));
@@ -112,13 +112,26 @@ class Lookout {
 
   // Whoever knocks without end keeps it from nothing else.
   void meet_callers() {
+    somebody_waits_ = true;
     for (int count = 0; count < most_accepted_at_once; ++count) {
       Descriptor caller(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!caller) return;
+      if (!caller) {
+        somebody_waits_ = false;
+        return;
+      }
       if (shm::owner_of(caller).uid != geteuid()) continue;  // another user: nothing is read, nothing is said
       lines_.push_back({.socket = std::move(caller)});
       add(lines_.back().socket, Kind::Line, lines_.size() - 1);
     }
+  }
+
+  // A job may be over before its ranks were let in, where others crowd at the door: they stand there still.
+  [[nodiscard]] bool nobody_is_missed() {
+    if (called_ == suspects_.size()) return true;
+    if (!gone_since_) gone_since_ = Clock::now();
+    const auto since = Clock::now() - *gone_since_;
+    const bool at_the_door = std::exchange(somebody_waits_, false);
+    return since > longest_doubt || (since > look_again_after && !at_the_door);
   }
 
   void hear(Line& line, bool closed) {
@@ -202,6 +215,8 @@ class Lookout {
   std::size_t places_ = 0;
   std::optional<Clock::time_point> first_sign_;
   bool launcher_gone_ = false;
+  bool somebody_waits_ = false;  // at the door, when it was last looked at
+  std::optional<Clock::time_point> gone_since_;
   bool over_ = false;
 };
 
