@@ -174,6 +174,7 @@ auto room_for_share(const S& send) {
 /// borrowed.
 template <class R, class S>
 struct HeldShare final : HeldBuffers {
+  // NOLINTNEXTLINE(cppcoreguidelines-rvalue-reference-param-not-moved): forwarded, as it may be borrowed
   HeldShare(S&& send, R&& room) : source(std::forward<S>(send)), share(std::in_place, std::move(room)) {}
   [[nodiscard]] const void* handed_back() const noexcept override { return &share; }
   S source;

@@ -174,7 +174,7 @@ std::optional<double> sum_of_two(std::span<const double> values) noexcept {
 template <class T>
 std::optional<T> sum_of_few(std::span<const double> values) noexcept {
   if constexpr (std::is_same_v<T, double>) {
-    if (const auto sum = sum_of_two(values)) return *sum;
+    if (const auto sum = sum_of_two(values)) return sum;
   }
   std::array<double, most_of_few> parts;
   std::size_t count = 0;

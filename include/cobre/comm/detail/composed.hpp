@@ -196,7 +196,7 @@ class ComposedOperations : public MovingOperations<Backend> {
     for (std::size_t rank = 0; rank < size; ++rank) {
       if (parts[rank * mine.size() + most_parts] != 0.0) return std::nullopt;
     }
-    if (const auto sum = sum_of_few<T>(parts)) return *sum;
+    if (const auto sum = sum_of_few<T>(parts)) return sum;
     return accumulated(std::span<const double>(parts)).template to<T>();
   }
 

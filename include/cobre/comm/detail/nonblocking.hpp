@@ -65,7 +65,7 @@ class NonblockingOperations : private Holder {
 
   template <BufferLike Buffer>
   requires(!GivenAway<Buffer>) [[nodiscard]] Request ibroadcast(Buffer&& buffer, std::size_t root) const {
-    rehearsal("ibroadcast").broadcast(std::forward<Buffer>(buffer), root);
+    rehearsal("ibroadcast").broadcast(buffer, root);
     return begin("ibroadcast", Folded::No, broadcasting(output(std::forward<Buffer>(buffer)), root));
   }
   /// Of a container or a value that is given away; get() hands back what `root` passed.

@@ -26,6 +26,7 @@ Opening::State Opening::advance() {
   const auto now = Clock::now();
   if (step_ == Step::Pause && now >= until_) set_out(now);
   if (step_ == Step::Connecting) look_at_connection(now);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the step says that there is one
   if (step_ == Step::Introducing && introducing_->advance(socket_.get())) introduced(now);
   return state();
 }
@@ -57,7 +58,7 @@ void Opening::look_at_connection(Clock::time_point now) {
 }
 
 void Opening::introduced(Clock::time_point now) {
-  switch (introducing_->result().refusal) {
+  switch (introducing_->result().refusal) {  // NOLINT(bugprone-unchecked-optional-access): as above
     case Refusal::None: step_ = Step::Over; return;
     case Refusal::Stranger: return try_again(begin_ + patience_with_refusal, now);
     case Refusal::Silent:
@@ -89,6 +90,7 @@ std::string Opening::problem() const {
 }
 
 pollfd Opening::entry() const noexcept {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): as above
   const bool receives = step_ == Step::Introducing && !introducing_->sends();
   return {socket_.get(), static_cast<short>(receives ? POLLIN : POLLOUT), 0};
 }
